@@ -1,0 +1,1 @@
+"""lycosa: a search-engine web crawler."""

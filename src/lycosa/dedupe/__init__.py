@@ -1,0 +1,1 @@
+"""Duplicates: has this content been seen before, and where."""

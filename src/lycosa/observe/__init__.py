@@ -1,0 +1,1 @@
+"""Seeing what a crawl does: events, progress, summary, report."""

@@ -1,0 +1,1 @@
+"""Pages: bytes to text, links and metadata. Knows no network and no disk."""

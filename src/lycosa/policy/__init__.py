@@ -1,0 +1,1 @@
+"""Decisions as functions of values and `now`: politeness, robots rules, retries, priority, assignment."""

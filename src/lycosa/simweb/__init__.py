@@ -1,0 +1,1 @@
+"""A simulated internet with known truth, on loopback."""
