@@ -1,0 +1,253 @@
+"""The nouns: values that pass between the parts. No behaviour beyond what a value knows of itself."""
+
+from __future__ import annotations
+
+from enum import Enum, IntEnum
+from typing import NamedTuple
+
+import msgspec
+
+MIN_PRIORITY, MAX_PRIORITY = 1, 10
+
+
+class Kind(IntEnum):
+    """What a target is fetched for."""
+
+    PAGE = 0
+    ROBOTS = 1
+    SITEMAP = 2
+
+
+class Refusal(Enum):
+    """Why a target was not requested."""
+
+    ROBOTS = "robots.txt disallows it"
+    ROBOTS_UNREACHABLE = "robots.txt could not be read, so nothing may be fetched"
+    ADDRESS = "its address is in a network that is not open to this crawl"
+    SCHEME = "its scheme is not http or https"
+    REDIRECTS = "too many redirects"
+
+
+class Failure(Enum):
+    """Why a request gave no page."""
+
+    DNS = "dns"
+    CONNECT = "connect"
+    TLS = "tls"
+    TIMEOUT = "timeout"
+    SLOW = "too-slow"
+    RESET = "reset"
+    PROTOCOL = "protocol"
+    HEADERS = "headers-too-large"
+    CODING = "content-coding"
+    STATUS = "status"
+    NO_LOCATION = "redirect-without-location"
+    ADDRESS = "address-refused"
+    CRASHED = "crashed"
+
+
+class Target(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+    """A URL that may be visited, with what is known of it."""
+
+    url: str
+    host: str
+    fingerprint: bytes
+    kind: Kind = Kind.PAGE
+    priority: int = 5
+    depth: int = 0
+    referrer: str = ""
+    redirects: int = 0
+    attempt: int = 0
+    # For a robots.txt reached by redirect: the origin whose rules it gives.
+    origin: str = ""
+
+
+class Validators(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+    """What the last response offered for a conditional request."""
+
+    etag: str = ""
+    last_modified: str = ""
+    digest: bytes = b""
+
+
+class Lease(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+    """The right to one request, until a time. The token fences off whoever overslept."""
+
+    token: int
+    target: Target
+    expires_at: float
+    # `fetched_at` of the robots record in force: a worker that holds another version asks for this one.
+    robots_at: float = 0.0
+    validators: Validators | None = None
+
+
+class OutcomeKind(IntEnum):
+    """The names of the outcomes, as kept in tables and counters."""
+
+    STORED = 0
+    UNCHANGED = 1
+    DUPLICATE = 2
+    MOVED = 3
+    REFUSED = 4
+    FAILED = 5
+    CRASHED = 6
+    READ = 7  # robots.txt or a sitemap: rules and targets, not a page
+
+    @property
+    def is_page(self) -> bool:
+        """Whether this counts towards `max_pages`."""
+        return self <= OutcomeKind.DUPLICATE
+
+
+class RobotsNews(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+    """What a visit learnt of an origin's robots.txt. The record itself is opaque to the frontier."""
+
+    origin: str
+    fetched_at: float
+    expires_at: float
+    record: bytes
+    crawl_delay_seconds: float = 0.0
+    # True while robots.txt could not be read and another try is due: the origin's targets wait.
+    is_pending: bool = False
+
+
+class Settlement(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+    """How a visit ended, as the frontier needs to know it."""
+
+    token: int
+    outcome: OutcomeKind
+    sent: bool = True
+    started_at: float = 0.0
+    fetch_seconds: float = 0.0
+    status: int = 0
+    reason: str = ""
+    discovered: list[Target] = []
+    retry_after_seconds: float = 0.0
+    may_retry: bool = False
+    digest: bytes = b""
+    etag: str = ""
+    last_modified: str = ""
+    original: str = ""
+    body_bytes: int = 0
+    robots: RobotsNews | None = None
+    address: str = ""
+
+
+class History(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+    """One row of the crawl-history table: what is known of a URL that has been visited or refused."""
+
+    url: str
+    outcome: OutcomeKind
+    visited_at: float
+    status: int = 0
+    reason: str = ""
+    visits: int = 1
+    depth: int = 0
+    referrer: str = ""
+    digest: bytes = b""
+    original: str = ""
+    etag: str = ""
+    last_modified: str = ""
+    next_at: float = 0.0  # when it is due again, 0 if never
+    group: bytes = b""
+
+
+class RawLink(NamedTuple):
+    """A link as the page wrote it."""
+
+    href: str
+    anchor: str
+    rel: str
+
+
+class Page(msgspec.Struct, frozen=True):
+    """A parsed response. `links` are raw: the page does not know how URLs are resolved or filtered."""
+
+    title: str
+    description: str
+    text: str
+    links: list[RawLink]
+    base: str = ""  # href of <base>, raw
+    canonical: str = ""  # href of rel=canonical, raw
+    refresh: str = ""  # URL of a meta refresh, raw
+    language: str = ""  # declared by the page
+    charset: str = ""
+    noindex: bool = False
+    nofollow: bool = False
+    noarchive: bool = False
+    truncated: bool = False  # parse limits were reached
+
+
+class Response(msgspec.Struct, frozen=True):
+    """One HTTP exchange that ended with a response. Header names are lower case; bodies are bytes."""
+
+    url: str
+    status: int
+    headers: list[tuple[str, str]]
+    body: bytes  # content codings removed
+    raw_body: bytes  # as it came, after the transfer coding
+    head: bytes  # status line and header lines as they came
+    request_head: bytes
+    address: str
+    protocol: str  # "http/1.1", "h2"
+    started_at: float  # POSIX seconds
+    seconds: float
+    truncated: str = ""  # "length" or "time": why the body was cut
+
+    def header(self, name: str) -> str:
+        """The first value of a header, or an empty string."""
+        for key, value in self.headers:
+            if key == name:
+                return value
+        return ""
+
+    @property
+    def is_redirect(self) -> bool:
+        return self.status in (301, 302, 303, 307, 308)
+
+
+def origin_of(url: str) -> str:
+    """`scheme://host[:port]` of a canonical URL."""
+    return url[: url.find("/", 8)] if url.find("/", 8) > 0 else url
+
+
+class Visit(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+    """One row of the `pages` table: what one visit found. Text and links are kept apart (see the store)."""
+
+    url: str
+    host: str
+    fetched_at: float
+    outcome: OutcomeKind
+    status: int = 0
+    media_type: str = ""
+    charset: str = ""
+    language: str = ""
+    title: str = ""
+    description: str = ""
+    summary: str = ""
+    digest: str = ""
+    text_digest: str = ""
+    group_id: str = ""
+    original: str = ""
+    depth: int = 0
+    referrer: str = ""
+    priority: int = 0
+    out_links: int = 0
+    etag: str = ""
+    last_modified: str = ""
+    fetch_seconds: float = 0.0
+    body_bytes: int = 0
+    truncated: str = ""
+    warc_file: str = ""
+    warc_offset: int = -1
+    warc_length: int = 0
+    error: str = ""
+    noindex: bool = False
+
+
+class Links(NamedTuple):
+    """The links of one page as columns of equal length: target, anchor text, rel."""
+
+    targets: list[str]
+    anchors: list[str]
+    rels: list[str]

@@ -1,0 +1,105 @@
+"""The interfaces between the parts. An implementation is chosen in `build.py` and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from lycosa.model import History, Lease, Links, Page, Response, Settlement, Target, Visit
+
+
+class Counts(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where all known URLs are; every figure is kept, none is counted by scanning."""
+
+    known: int = 0
+    queued: int = 0
+    leased: int = 0
+    delayed: int = 0
+    hosts: int = 0
+    stored: int = 0
+    unchanged: int = 0
+    duplicate: int = 0
+    moved: int = 0
+    refused: int = 0
+    failed: int = 0
+    crashed: int = 0
+    read: int = 0
+    fetched_bytes: int = 0
+    late: int = 0
+
+    @property
+    def pages(self) -> int:
+        """Visits that count towards `max_pages`."""
+        return self.stored + self.unchanged + self.duplicate
+
+
+class Frontier(Protocol):
+    """Which target is visited next, by whom and when."""
+
+    async def add(self, targets: Sequence[Target]) -> int:
+        """Make targets known; those known already change nothing. Returns how many were new. Durable on return."""
+
+    async def take(self, worker: int, limit: int) -> list[Lease]:
+        """Up to `limit` leases for hosts of this worker that may be visited now; one per host. May be empty."""
+
+    async def settle(self, settlements: Sequence[Settlement]) -> list[int]:
+        """Record how visits ended, with what they discovered, as one atomic durable write.
+
+        Returns the tokens of late settlements: their leases were gone, so they changed nothing.
+        """
+
+    async def is_finished(self) -> bool:
+        """Nothing is queued, leased or delayed, or the page limit is reached and no lease is out."""
+
+    async def robots(self, origin: str) -> bytes:
+        """The robots record in force for an origin, as the visit that read it encoded it; empty if none."""
+
+    async def release(self, worker: int) -> int:
+        """Give back the leases of a worker that is gone. Returns how many."""
+
+    def counts(self) -> Counts:
+        """Where all known URLs are."""
+
+    def next_at(self, worker: int) -> float | None:
+        """When `take` may next give this worker something without further news; None if only news can."""
+
+    async def history(self, url_fingerprint: bytes) -> History | None:
+        """What is known of a visited URL."""
+
+    async def close(self) -> None:
+        """Write what is pending and let go."""
+
+
+class Fetcher(Protocol):
+    """One HTTP exchange. Redirects are answers like any other. Raises `VisitError`."""
+
+    async def fetch(
+        self, url: str, *, headers: Sequence[tuple[str, str]] = (), max_body_bytes: int | None = None
+    ) -> Response: ...
+
+    async def prefetch(self, hosts: Sequence[str]) -> None:
+        """Resolve names that will be needed soon. Never raises."""
+
+    async def close(self) -> None: ...
+
+
+class Duplicates(Protocol):
+    """Has this content been kept before?"""
+
+    async def original_of(self, digest: bytes, url: str, token: int) -> str:
+        """The URL under which this content was stored first, or an empty string: then this visit holds the claim.
+
+        A claim ends when the visit's lease is settled or released; whoever asks meanwhile waits.
+        """
+
+
+class Store(Protocol):
+    """Keeps visits. What `put` took is on disk once `sync` returned."""
+
+    def put(self, visit: Visit, response: Response | None, page: Page | None, links: Links) -> None: ...
+
+    async def sync(self) -> None: ...
+
+    async def close(self) -> None: ...
