@@ -39,7 +39,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     max_crawl_delay_seconds: Seconds = 86_400.0
     robots_cache_seconds: Seconds = 86_400.0
     obey_nofollow: bool = True
-    retry_after_seconds: list[float] = [300.0, 3600.0, 86_400.0]
+    retry_after_seconds: tuple[float, ...] = (300.0, 3600.0, 86_400.0)
     max_wait_seconds: Seconds = 60.0
 
     # The network
@@ -188,7 +188,7 @@ def as_toml(settings: Settings) -> str:
 def _toml_value(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return "[" + ", ".join(_toml_value(item) for item in value) + "]"
     # A JSON string is a TOML basic string.
     return msgspec.json.encode(value).decode() if isinstance(value, str) else repr(value)
