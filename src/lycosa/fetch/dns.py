@@ -1,0 +1,188 @@
+"""Names to addresses, asked of DNS servers directly and remembered.
+
+It reads no hosts file and no search domains, and does not know which addresses are allowed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from ipaddress import ip_address
+from typing import NamedTuple
+
+import aiodns
+import pycares
+
+from lycosa.errors import SettingsError, Unreachable
+from lycosa.model import Failure
+
+MIN_TTL_SECONDS, MAX_TTL_SECONDS = 60.0, 6 * 3600.0
+NEGATIVE_SECONDS = 300.0
+# RFC 8767: while no server answers, an old answer may serve for a day, and is tried anew every 30 s.
+MAX_STALE_SECONDS, STALE_RETRY_SECONDS = 86_400.0, 30.0
+MAX_PREFETCHES = 64
+
+# The servers have spoken: there is no such name, or no address under it, or it cannot be a name.
+_FINAL = frozenset({pycares.errno.ARES_ENOTFOUND, pycares.errno.ARES_ENODATA, pycares.errno.ARES_EBADNAME})
+
+
+class _Answer(NamedTuple):
+    addresses: tuple[str, ...]
+    error: str
+    fresh_until: float
+    stale_until: float
+
+
+class Resolver:
+    """Finds the addresses of names, each asked for once however many wait for it; never blocks the loop."""
+
+    def __init__(
+        self,
+        servers: Sequence[str],
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        timeout_seconds: float = 2.0,
+        tries: int = 3,
+        max_names: int = 50_000,
+    ) -> None:
+        self._servers = [_checked_server(text) for text in servers]
+        self._clock = clock
+        self._timeout_seconds = timeout_seconds
+        self._tries = tries
+        self._max_names = max_names
+        self._answers: OrderedDict[str, _Answer] = OrderedDict()
+        self._pending: dict[str, asyncio.Task[_Answer]] = {}
+        self._prefetches = asyncio.Semaphore(MAX_PREFETCHES)
+        self._channel: aiodns.DNSResolver | None = None
+
+    def known(self, host: str) -> tuple[str, ...]:
+        """The addresses of a host if no query is needed for them, else nothing."""
+        answer = self._answers.get(host)
+        if answer is not None and answer.fresh_until > self._clock():
+            self._answers.move_to_end(host)
+            return answer.addresses
+        return ()
+
+    async def addresses(self, host: str) -> tuple[str, ...]:
+        """All addresses of a host, IPv6 only where there is no IPv4; raises `Unreachable` (DNS) if there are none."""
+        if literal := literal_address(host):
+            return (literal,)
+        name = _absolute(host)
+        answer = self._answers.get(name)
+        if answer is None or answer.fresh_until <= self._clock():
+            answer = await self._look_up(name)
+        if not answer.addresses:
+            raise Unreachable(Failure.DNS, answer.error, sent=False)
+        return answer.addresses
+
+    async def prefetch(self, hosts: Sequence[str]) -> None:
+        """Make names known that will be needed soon, a bounded number at a time. Never raises."""
+        now = self._clock()
+        names = {_absolute(host) for host in hosts if not literal_address(host)}
+        missing = [name for name in names if not ((old := self._answers.get(name)) and old.fresh_until > now)]
+        await asyncio.gather(*map(self._prefetch_one, missing))
+
+    async def close(self) -> None:
+        """End every look-up under way and let go of the sockets."""
+        if self._channel is not None:
+            await self._channel.close()
+        if self._pending:
+            await asyncio.wait(self._pending.values())
+
+    async def _prefetch_one(self, name: str) -> None:
+        async with self._prefetches:
+            await self._look_up(name)
+
+    async def _look_up(self, name: str) -> _Answer:
+        task = self._pending.get(name)
+        if task is None:
+            task = asyncio.get_running_loop().create_task(self._ask(name))
+            self._pending[name] = task
+        # Shielded: others may wait for the same answer when this visit is cancelled.
+        return await asyncio.shield(task)
+
+    async def _ask(self, name: str) -> _Answer:
+        """One look-up, whose end is always a value: nobody may be left to hear an exception."""
+        try:
+            answer = self._positive(*await self._query(name))
+        except aiodns.error.DNSError as error:
+            answer = self._without_answer(name, error)
+        finally:
+            del self._pending[name]
+        self._remember(name, answer)
+        return answer
+
+    async def _query(self, name: str) -> tuple[tuple[str, ...], int]:
+        """The addresses and their smallest TTL. AAAA is asked only where there is no A: one query for most names."""
+        try:
+            return _records(await self._dns().query_dns(name, "A"), pycares.QUERY_TYPE_A)
+        except aiodns.error.DNSError as error:
+            if error.args[0] != pycares.errno.ARES_ENODATA:
+                raise
+        return _records(await self._dns().query_dns(name, "AAAA"), pycares.QUERY_TYPE_AAAA)
+
+    def _dns(self) -> aiodns.DNSResolver:
+        if self._channel is None:
+            self._channel = aiodns.DNSResolver(
+                nameservers=self._servers or None,
+                loop=asyncio.get_running_loop(),
+                timeout=self._timeout_seconds,
+                tries=self._tries,
+                flags=pycares.ARES_FLAG_NOSEARCH | pycares.ARES_FLAG_NOALIASES | pycares.ARES_FLAG_EDNS,
+                lookups="b",
+            )
+        return self._channel
+
+    def _positive(self, addresses: tuple[str, ...], ttl: int) -> _Answer:
+        fresh_until = self._clock() + min(max(ttl, MIN_TTL_SECONDS), MAX_TTL_SECONDS)
+        return _Answer(addresses, "", fresh_until, fresh_until + MAX_STALE_SECONDS)
+
+    def _without_answer(self, name: str, error: aiodns.error.DNSError) -> _Answer:
+        now = self._clock()
+        if error.args[0] in _FINAL:
+            return _Answer((), str(error.args[1]), now + NEGATIVE_SECONDS, 0.0)
+        old = self._answers.get(name)
+        if old is not None and old.stale_until > now:
+            return old._replace(fresh_until=now + STALE_RETRY_SECONDS)
+        # Not remembered as a fact about the name: when the servers are back, the next visit succeeds.
+        return _Answer((), str(error.args[1]), now, 0.0)
+
+    def _remember(self, name: str, answer: _Answer) -> None:
+        self._answers[name] = answer
+        self._answers.move_to_end(name)
+        while len(self._answers) > self._max_names:
+            self._answers.popitem(last=False)
+
+
+def literal_address(host: str) -> str:
+    """The address if the host is written as one (IPv6 with or without brackets), else an empty string."""
+    if not host or not (host[-1].isdigit() or ":" in host):
+        return ""
+    try:
+        return str(ip_address(host.removeprefix("[").removesuffix("]")))
+    except ValueError:
+        return ""
+
+
+def _absolute(host: str) -> str:
+    return host.lower().removesuffix(".")
+
+
+def _records(result: pycares.DNSResult, record_type: int) -> tuple[tuple[str, ...], int]:
+    records = [record for record in result.answer if record.type == record_type]
+    # A chain of aliases may end without an address.
+    if not records:
+        raise aiodns.error.DNSError(pycares.errno.ARES_ENODATA, "DNS server returned answer with no data")
+    return tuple(str(getattr(record.data, "addr", "")) for record in records), min(record.ttl for record in records)
+
+
+def _checked_server(text: str) -> str:
+    """A server as c-ares takes it: `address`, `address:port`, `[IPv6]:port`."""
+    host, colon, port = text.rpartition(":")
+    if not colon or (text.count(":") > 1 and not host.endswith("]")):
+        host, port = text, "53"
+    if not literal_address(host) or not port.isdecimal() or not 0 < int(port) < 65_536:
+        raise SettingsError(f"dns_servers: {text!r} is no server; expected an address or address:port")
+    return text
