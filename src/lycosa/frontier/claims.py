@@ -1,0 +1,33 @@
+"""Who may store a content first: one visit at a time holds the claim to a digest."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+
+class Claims:
+    """Claims live in memory and end with their lease; what was stored is asked of `stored_under`."""
+
+    def __init__(self, stored_under: Callable[[bytes], bytes | None]) -> None:
+        self._stored_under = stored_under
+        self._holder: dict[bytes, tuple[int, asyncio.Event]] = {}
+        self._digest_of: dict[int, bytes] = {}
+
+    async def original_of(self, digest: bytes, url: str, token: int) -> str:
+        """The URL that has this content, or an empty string: then `token` holds the claim."""
+        while held := self._holder.get(digest):
+            if held[0] == token:
+                return ""
+            await held[1].wait()
+        original = (self._stored_under(digest) or b"").decode()
+        if original and original != url:
+            return original
+        self._holder[digest] = (token, asyncio.Event())
+        self._digest_of[token] = digest
+        return ""
+
+    def end(self, token: int) -> None:
+        """The lease is settled or gone: whoever waits may look again."""
+        if digest := self._digest_of.pop(token, None):
+            self._holder.pop(digest)[1].set()

@@ -1,0 +1,209 @@
+"""The frontier's tables in RocksDB: column families, keys and records. Knows no rule of crawling.
+
+queue     host number (4) · 10 - class (1) · serial (7)   -> Target
+seen      fingerprint (8)                                 -> empty while waiting, History once visited
+hosts     host name                                       -> HostRecord (the domain-policy table)
+waiting   10 - class (1) · serial (7)                     -> host name; a host that has something queued
+parked    due microseconds (8) · host number (4)          -> host name; a host that rests for long
+delayed   due microseconds (8) · serial (7)               -> Target to be queued again then
+robots    origin                                          -> the robots record, opaque
+contents  digest                                          -> URL under which this content was stored first
+meta      counters, serial, epoch, the key of this crawl's hashes
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rocksdict import (
+    AccessType,
+    BlockBasedOptions,
+    Cache,
+    ColumnFamily,
+    DBCompressionType,
+    Options,
+    Rdict,
+    WriteBatch,
+)
+
+from lycosa.errors import BackendLost, FolderInUse, SettingsError
+from lycosa.model import MAX_PRIORITY, History, Target
+from lycosa.ports import Counts
+
+FAMILIES = ("queue", "seen", "hosts", "waiting", "parked", "delayed", "robots", "contents", "meta")
+FORMAT = 1
+_BLOCK_CACHE_BYTES = 32 * 1024 * 1024
+_WRITE_BUFFER_BYTES = 16 * 1024 * 1024
+
+
+class OriginState(msgspec.Struct, array_like=True):
+    """What the frontier must know of an origin's robots.txt."""
+
+    fetched_at: float
+    expires_at: float
+    is_pending: bool = False
+
+
+class HostRecord(msgspec.Struct, array_like=True):
+    """One row of the domain-policy table: what a host is owed and what is known of it."""
+
+    name: str
+    number: int
+    queued: int = 0
+    waiting: bytes = b""
+    parked: bytes = b""
+    free_at: float = 0.0
+    delay_seconds: float = 0.0
+    crawl_delay_seconds: float = 0.0
+    failures: int = 0
+    visits: int = 0
+    pages: int = 0
+    fetch_seconds: float = 0.0
+    # The epoch (run of a parent) in which a lease was last given out and not yet settled; 0 if none.
+    leased_epoch: int = 0
+    origins: dict[str, OriginState] = msgspec.field(default_factory=dict)
+    address: str = ""
+
+
+encode = msgspec.msgpack.Encoder().encode
+decode_target = msgspec.msgpack.Decoder(Target).decode
+decode_history = msgspec.msgpack.Decoder(History).decode
+decode_host = msgspec.msgpack.Decoder(HostRecord).decode
+decode_counts = msgspec.msgpack.Decoder(Counts).decode
+
+
+def queue_key(host_number: int, priority: int, serial: int) -> bytes:
+    return host_number.to_bytes(4) + bytes((MAX_PRIORITY - priority,)) + serial.to_bytes(7)
+
+
+def waiting_key(priority: int, serial: int) -> bytes:
+    return bytes((MAX_PRIORITY - priority,)) + serial.to_bytes(7)
+
+
+def due_key(due_at: float, serial: int, width: int) -> bytes:
+    return int(due_at * 1e6).to_bytes(8) + serial.to_bytes(width)
+
+
+def due_of(key: bytes) -> float:
+    return int.from_bytes(key[:8]) / 1e6
+
+
+class Tables:
+    """The open database. Raises `FolderInUse` when another process holds it."""
+
+    def __init__(self, folder: Path, *, read_only: bool = False) -> None:
+        self._secondary: str | None = None
+        try:
+            self._db = self._open(folder, read_only)
+        except Exception as error:  # rocksdict raises plain Exception
+            if "lock" in str(error).lower():
+                raise FolderInUse(f"{folder}: another crawl is running on this folder") from error
+            raise BackendLost(f"{folder}: the frontier cannot be opened: {error}") from error
+        families: dict[str, Any] = {name: self._db.get_column_family(name) for name in FAMILIES}
+        self.queue, self.seen, self.hosts = families["queue"], families["seen"], families["hosts"]
+        self.waiting, self.parked, self.delayed = families["waiting"], families["parked"], families["delayed"]
+        self.robots, self.contents, self.meta = families["robots"], families["contents"], families["meta"]
+        handles: dict[str, ColumnFamily] = {n: self._db.get_column_family_handle(n) for n in FAMILIES}
+        self.in_queue, self.in_seen, self.in_hosts = handles["queue"], handles["seen"], handles["hosts"]
+        self.in_waiting, self.in_parked = handles["waiting"], handles["parked"]
+        self.in_delayed, self.in_robots = handles["delayed"], handles["robots"]
+        self.in_contents, self.in_meta = handles["contents"], handles["meta"]
+
+    def _open(self, folder: Path, read_only: bool) -> Rdict:
+        cache = Cache(_BLOCK_CACHE_BYTES)
+        families = {"default": _options(cache)} | {name: _options(cache) for name in FAMILIES}
+        if not read_only:
+            folder.mkdir(parents=True, exist_ok=True)
+            return Rdict(str(folder), _options(cache), column_families=families)
+        if not (folder / "CURRENT").exists():
+            raise SettingsError(f"{folder}: there is no frontier here")
+        # A secondary follows the log of a running crawl without disturbing it.
+        self._secondary = tempfile.mkdtemp(prefix="lycosa-reader-")
+        options = _options(cache)
+        options.set_max_open_files(-1)
+        return Rdict(str(folder), options, column_families=families, access_type=AccessType.secondary(self._secondary))
+
+    def write(self, batch: WriteBatch) -> None:
+        """One atomic write; in the log of the operating system when this returns."""
+        try:
+            self._db.write(batch)
+        except Exception as error:
+            raise BackendLost(f"the frontier cannot be written: {error}") from error
+
+    def sync(self) -> None:
+        """Everything written so far is on the disk when this returns."""
+        try:
+            self._db.flush_wal(sync=True)
+        except Exception as error:
+            raise BackendLost(f"the frontier cannot be synced: {error}") from error
+
+    def close(self) -> None:
+        # Handles of column families keep the database open as long as they live.
+        for name in FAMILIES:
+            getattr(self, name).close()
+        self._db.close()
+        if self._secondary:
+            shutil.rmtree(self._secondary, ignore_errors=True)
+
+    def counts(self) -> Counts:
+        raw = self.meta.get(b"counts")
+        return decode_counts(raw) if raw else Counts()
+
+    def crawl_key(self) -> bytes:
+        """The secret that keys this crawl's hashes; made on first use."""
+        key: bytes | None = self.meta.get(b"key")
+        if key is None:
+            key = secrets.token_bytes(16)
+            self.meta[b"key"] = key
+        return key
+
+    def next_epoch(self) -> int:
+        """A number that no earlier run had."""
+        epoch = int.from_bytes(self.meta.get(b"epoch") or b"") + 1
+        self.meta[b"epoch"] = epoch.to_bytes(8)
+        return epoch
+
+    def host(self, name: str) -> HostRecord | None:
+        raw = self.hosts.get(name.encode())
+        return decode_host(raw) if raw else None
+
+    def host_records(self) -> Iterator[HostRecord]:
+        return (decode_host(raw) for raw in self.hosts.values())
+
+
+def batch() -> WriteBatch:
+    return WriteBatch(raw_mode=True)
+
+
+def items_after(family: Any, key: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """The entries of a family behind a key, in order."""
+    entries = family.items(from_key=key)
+    for found, value in entries:
+        if found != key:
+            yield found, value
+
+
+def _options(cache: Cache) -> Options:
+    options = Options(raw_mode=True)
+    options.create_if_missing(True)
+    options.create_missing_column_families(True)
+    options.set_compression_type(DBCompressionType.lz4())
+    options.set_bottommost_compression_type(DBCompressionType.zstd())
+    options.set_write_buffer_size(_WRITE_BUFFER_BYTES)
+    options.set_max_write_buffer_number(2)
+    options.set_max_background_jobs(2)
+    options.set_keep_log_file_num(2)
+    options.set_max_total_wal_size(128 * 1024 * 1024)
+    table = BlockBasedOptions()
+    table.set_block_cache(cache)
+    table.set_bloom_filter(10, block_based=False)
+    table.set_cache_index_and_filter_blocks(True)
+    table.set_pin_l0_filter_and_index_blocks_in_cache(True)
+    options.set_block_based_table_factory(table)
+    return options

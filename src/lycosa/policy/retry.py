@@ -1,0 +1,15 @@
+"""Whether and when a failed target is tried again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def retry_at(pauses: Sequence[float], attempt: int, now: float) -> float | None:
+    """When the next try is due after `attempt` tries before this one; None when all are used up."""
+    return now + pauses[attempt] if attempt < len(pauses) else None
+
+
+def may_pass(status: int) -> bool:
+    """Whether a status tells of trouble that may be over later. 0 means that no answer came."""
+    return status in (0, 408, 425, 429) or status >= 500

@@ -1,0 +1,28 @@
+"""Which worker looks after a host: consistent hashing, so that a change of workers moves only its share."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from hashlib import blake2b
+
+POINTS_PER_NODE = 128
+
+
+class Ring:
+    """Nodes on a circle of 64-bit points; a host belongs to the next node clockwise."""
+
+    def __init__(self, nodes: Sequence[int]) -> None:
+        assert nodes, "a ring needs a node"
+        points = sorted((_point(f"{node}#{turn}"), node) for node in nodes for turn in range(POINTS_PER_NODE))
+        self._points = [point for point, _ in points]
+        self._owners = [node for _, node in points]
+
+    def owner(self, host: str) -> int:
+        """The node that looks after this host."""
+        place = bisect_right(self._points, _point(host))
+        return self._owners[place % len(self._owners)]
+
+
+def _point(name: str) -> int:
+    return int.from_bytes(blake2b(name.encode(), digest_size=8).digest())
