@@ -1,0 +1,212 @@
+"""From raw hrefs to decided links, most of them without parsing: the hot path of a page.
+
+Nine links in ten have been met before: navigation, footers, popular pages. Each decision is one immutable object,
+kept where its href means the same again, so that meeting it again costs a look-up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from lycosa.url.canonical import (
+    DEFAULT_LIMITS,
+    ParsedUrl,
+    Rejection,
+    UrlLimits,
+    encode_query,
+    parse,
+    serialise,
+)
+from lycosa.url.domain import registered_domain
+from lycosa.url.fingerprint import Fingerprinter
+from lycosa.url.rules import SAFE_RULES, CanonicalRules, dedup_key
+from lycosa.url.scope import Scope, Verdict
+
+
+class KnownLink(msgspec.Struct, frozen=True, gc=False):
+    """A link that leads to a URL, with all that is decided about that URL."""
+
+    url: str
+    origin: str
+    host: str
+    domain: str
+    fingerprint: bytes
+    verdict: Verdict
+    in_scope: bool
+
+
+class Rejected(msgspec.Struct, frozen=True, gc=False):
+    """A link that leads to nothing this crawler would fetch. One object per reason."""
+
+    reason: Rejection
+
+
+_REJECTED = {reason: Rejected(reason) for reason in Rejection}
+_SAME_PAGE = _REJECTED[Rejection.SAME_PAGE]
+_IN_SCOPE = Verdict.IN_SCOPE
+_FOREIGN = _REJECTED[Rejection.SCHEME]
+
+Link = KnownLink | Rejected
+
+
+class LinkPolicy:
+    """How a link is decided: limits, dedup rules, scope and fingerprint, composed."""
+
+    def __init__(
+        self,
+        scope: Scope,
+        fingerprinter: Fingerprinter,
+        *,
+        rules: CanonicalRules = SAFE_RULES,
+        learnt: Mapping[str, CanonicalRules] | None = None,
+        limits: UrlLimits = DEFAULT_LIMITS,
+    ) -> None:
+        self.limits = limits
+        self._scope = scope
+        self._fingerprinter = fingerprinter
+        self._rules = rules
+        # By host: whole rule sets (see `CanonicalRules.joined`) for hosts where more is known to be safe.
+        self._learnt = learnt if learnt is not None else {}
+
+    def decide(self, href: str, base: str | None = None) -> Link:
+        """What a link with this href on a page with this base leads to."""
+        if base is not None and clean(href)[:1] in ("", "#"):
+            return _SAME_PAGE
+        return self.follow(href, base)
+
+    def follow(self, href: str, base: str | None) -> Link:
+        """What an href that is not of its own page leads to."""
+        parsed = parse(href, base, self.limits)
+        return self.judge(parsed) if isinstance(parsed, ParsedUrl) else _REJECTED[parsed]
+
+    def judge(self, parsed: ParsedUrl) -> KnownLink:
+        """All that is decided about a URL."""
+        domain = registered_domain(parsed.host)
+        verdict = self._scope.verdict(parsed.url, parsed.host, domain)
+        key = dedup_key(parsed, self._learnt.get(parsed.host, self._rules))
+        return KnownLink(
+            parsed.url,
+            parsed.origin,
+            parsed.host,
+            domain,
+            self._fingerprinter.fingerprint(key),
+            verdict,
+            verdict is _IN_SCOPE,
+        )
+
+
+_CONTROLS_AND_SPACE = "".join(map(chr, range(0x21)))
+_TABS_AND_NEWLINES = str.maketrans("", "", "\t\n\r")
+
+
+def clean(href: str) -> str:
+    """An href without what the URL standard ignores in it: spaces and controls around, tabs and newlines anywhere."""
+    if href.isprintable():  # nearly always, and 20 times quicker than to translate
+        return href.strip(" ")
+    return href.strip(_CONTROLS_AND_SPACE).translate(_TABS_AND_NEWLINES)
+
+
+class _Page:
+    """Where the hrefs of one page are looked up, and what they are resolved against."""
+
+    __slots__ = ("base", "directory_links", "document", "origin_links")
+
+    def __init__(
+        self, base: str, document: str, origin_links: dict[str, Link], directory_links: dict[str, Link]
+    ) -> None:
+        self.base = base
+        self.document = document
+        self.origin_links = origin_links
+        self.directory_links = directory_links
+
+
+_MAX_MEMO_CHARS = 2048
+_ABSOLUTE = re.compile("https?://", re.IGNORECASE)
+_OWN_SCHEME = re.compile("https?:", re.IGNORECASE)
+
+
+class LinkMemo:
+    """Decides all links of a page at once, remembering at most `max_links` decisions (about 400 bytes each).
+
+    Absolute hrefs are remembered once for all pages, those that begin with `/` by origin, others by directory.
+    When half the room is used, what has not been met since the last time is forgotten. Not for use by two threads.
+    """
+
+    def __init__(self, policy: LinkPolicy, *, max_links: int = 100_000) -> None:
+        self._policy = policy
+        self._follow = policy.follow
+        self._max_young = max(1, max_links // 2)
+        self._max_table = max(1, max_links // 8)
+        self._kept = 0
+        self._shared: dict[str, Link] = {}
+        self._old_shared: dict[str, Link] = {}
+        self._tables: dict[str, dict[str, Link]] = {}
+        self._old_tables: dict[str, dict[str, Link]] = {}
+
+    def resolve_all(self, base_url: str, hrefs: Sequence[str], encoding: str = "utf-8") -> list[Link]:
+        """The links of a page in the order of its hrefs; `base_url` is the page's URL, or its `<base>` resolved."""
+        if not encoding.lower().startswith("utf"):
+            hrefs = [encode_query(href, encoding) for href in hrefs]
+        page = self._open(base_url)
+        if page is None:
+            return [self._policy.decide(href, base_url) for href in hrefs]
+        # An href stands in one table only, so the order of look-ups is a matter of speed.
+        shared = self._shared.get
+        of_origin = page.origin_links.get
+        of_directory = page.directory_links.get
+        miss = self._miss
+        return [of_origin(href) or shared(href) or of_directory(href) or miss(href, page) for href in hrefs]
+
+    def _open(self, base_url: str) -> _Page | None:
+        base = serialise(base_url)
+        if isinstance(base, Rejection) or not base.startswith(("http://", "https://")):
+            return None
+        document = base.partition("#")[0].partition("?")[0]
+        origin = base[: base.index("/", 8)]
+        directory = document[: document.rindex("/") + 1]
+        return _Page(base, document, self._table(origin), self._table(directory))
+
+    def _table(self, place: str) -> dict[str, Link]:
+        table = self._tables.get(place)
+        if table is None:
+            table = self._tables[place] = self._old_tables.pop(place, {})
+            self._count(1 + len(table))
+        return table
+
+    def _miss(self, href: str, page: _Page) -> Link:
+        if len(href) > _MAX_MEMO_CHARS:
+            return self._policy.decide(href, page.base)
+        text = clean(href)
+        if text[:1] in ("", "#"):
+            return self._keep(self._shared, href, _SAME_PAGE)
+        if text[0] == "?":
+            return self._absolute(page.document + text)
+        if text[0] in "/\\":
+            return self._keep(page.origin_links, href, self._follow(href, page.base))
+        if _ABSOLUTE.match(text):
+            return self._absolute(href)
+        link = self._follow(href, page.base)
+        if _OWN_SCHEME.match(text):
+            return link  # `http:x` is relative on an http page only, and `http:?q` to the very page: rare, not kept
+        return self._keep(self._shared if link is _FOREIGN else page.directory_links, href, link)
+
+    def _absolute(self, href: str) -> Link:
+        link = self._shared.get(href) or self._old_shared.get(href) or self._follow(href, None)
+        return self._keep(self._shared, href, link)
+
+    def _keep(self, table: dict[str, Link], href: str, link: Link) -> Link:
+        if len(table) >= self._max_table and table is not self._shared:
+            table.clear()
+        table[href] = link
+        self._count(1)
+        return link
+
+    def _count(self, kept: int) -> None:
+        self._kept += kept
+        if self._kept > self._max_young:
+            self._old_shared, self._shared = self._shared, {}
+            self._old_tables, self._tables = self._tables, {}
+            self._kept = 0
