@@ -1,0 +1,186 @@
+"""Pages of a planned web as bytes: navigation, article and footer around the links the layout decided.
+
+Knows HTML and encodings, no HTTP. A page comes in pieces, most of them paragraphs that pages share, so that
+ten thousand pages of 28 KB can wait in memory at a third of their size.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import random
+from functools import cache, partial
+from typing import NamedTuple
+
+from .draw import pick_next
+from .layout import Host, Kind, Layout, Link, PageRef
+from .names import origin_of
+from .traps import trap_entries
+from .words import SCRIPTS, paragraphs, phrase, phrases
+
+_NAVIGATION_LINKS = 6
+# One word in 250: five-word shingles of a near copy and its original agree to about 96 %.
+_WORDS_PER_CHANGED_WORD = 250
+
+
+class Markup(NamedTuple):
+    """A page's text before encoding: what stands before, between and after the paragraphs."""
+
+    head: str
+    related: str
+    foot: str
+
+
+class Renderer:
+    """Makes the bytes of any page of a layout, as served on a port."""
+
+    def __init__(self, layout: Layout, port: int) -> None:
+        self._layout = layout
+        self._port = port
+        # Per object, so that the memory of a web goes with it.
+        self._texts = cache(partial(paragraphs, layout.draws))
+        self._pool = cache(self._encoded_paragraphs)
+        self._anchor_texts = cache(partial(phrases, layout.draws))
+
+    def page(self, ref: PageRef, version: int) -> tuple[bytes, ...]:
+        """The pieces of the page's body in this version, in the encoding of its host."""
+        shown = self._layout.content_of(ref)
+        host = self._layout.host(ref.host)
+        is_near_copy = self._layout.kind(ref) is Kind.NEAR_COPY
+        markup = self._markup(ref if is_near_copy else shown, shown, host, version)
+        head, related, foot = (encode(part, host.encoding) for part in markup)
+        room = self._page_bytes(shown) - len(head) - len(related) - len(foot)
+        pieces = [head, *self._article(shown, host, version, room), related, foot]
+        if is_near_copy:
+            pieces = [pieces[0], *self._reworded(pieces[1:-2], ref, host), *pieces[-2:]]
+        return tuple(pieces)
+
+    def _page_bytes(self, ref: PageRef) -> int:
+        low, high = self._layout.plan.min_page_bytes, self._layout.plan.max_page_bytes
+        return int(low * (high / low) ** self._layout.draws.fraction("size", *ref))
+
+    def _article(self, ref: PageRef, host: Host, version: int, room: int) -> list[bytes]:
+        """Paragraphs that fill the room; a new version replaces a fifth of them."""
+        pool = self._pool(host.language, host.encoding)
+        stream = self._layout.draws.stream("article", *ref)
+        changed = self._layout.draws.stream("article-version", *ref, version)
+        chosen: list[bytes] = []
+        while room > 0:
+            piece = pick_next(stream, pool)
+            if version and changed.random() < 0.2:
+                piece = pick_next(changed, pool)
+            chosen.append(piece)
+            room -= len(piece)
+        return chosen
+
+    def _reworded(self, pieces: list[bytes], ref: PageRef, host: Host) -> list[bytes]:
+        """The same paragraphs with a few words exchanged."""
+        script = SCRIPTS[host.language]
+        stream = self._layout.draws.stream("reworded", *ref)
+        text = b"\0".join(pieces).decode(host.encoding)
+        words = text.split(" ") if script.space else list(text)
+        for _ in range(max(len(words) // _WORDS_PER_CHANGED_WORD, 1)):
+            place = int(stream.random() * len(words))
+            # Words that touch markup stay: only the wording differs.
+            if not set(words[place]) & set("<>\0&;"):
+                words[place] = pick_next(stream, script.words)
+        return encode(script.space.join(words), host.encoding).split(b"\0")
+
+    def _encoded_paragraphs(self, language: str, encoding: str) -> tuple[bytes, ...]:
+        return tuple(encode(f"<p>{text}</p>\n", encoding) for text in self._texts(language))
+
+    def _markup(self, ref: PageRef, shown: PageRef, host: Host, version: int) -> Markup:
+        stream = self._layout.draws.stream("wording", *shown)
+        links = self._layout.links(shown)
+        anchors = [self._anchor(shown, host, link, stream) for link in links]
+        traps = "".join(f'<li><a href="{path}">{path}</a></li>' for path in trap_entries(host, shown))
+        title = phrase(stream, host.language, 5)
+        head = _HEAD.format(
+            language=host.language,
+            charset="" if host.is_encoding_in_header else f'<meta charset="{host.encoding}">\n',
+            base='<base href="/">\n' if host.has_base_element else "",
+            title=f"{title} {shown.page}",
+            description=phrase(stream, host.language, 14),
+            robots='<meta name="robots" content="noindex">\n' if self._layout.kind(ref) is Kind.NOINDEX else "",
+            canonical=self._url(ref),
+            alternates=self._alternates(shown, host, links),
+            site=host.name,
+            navigation="\n".join(f"<li>{anchor}</li>" for anchor in anchors[:_NAVIGATION_LINKS]),
+            image=f"/img/{shown.page}.gif",
+            alt=phrase(stream, host.language, 4),
+            version=version,
+        )
+        rest = "\n".join(f"<li>{anchor}</li>" for anchor in anchors[_NAVIGATION_LINKS:])
+        return Markup(head, _RELATED.format(links=rest, traps=traps), _FOOT.format(site=host.name))
+
+    def _alternates(self, ref: PageRef, host: Host, links: tuple[Link, ...]) -> str:
+        """`hreflang` of the page itself, and of other hosts only where the page links to them as well."""
+        seen = {host.language: self._url(ref)}
+        for to, nofollow in links:
+            if to.page == 0 and not nofollow:
+                seen.setdefault(self._layout.host(to.host).language, self._url(to))
+        return "".join(f'<link rel="alternate" hreflang="{language}" href="{url}">\n' for language, url in seen.items())
+
+    def _anchor(self, ref: PageRef, host: Host, link: Link, stream: random.Random) -> str:
+        rel = ' rel="nofollow"' if link.nofollow else ""
+        text = pick_next(stream, self._anchor_texts(host.language))
+        return f'<a href="{self._href(ref, host, link.to, stream.random())}"{rel}>{text}</a>'
+
+    def _href(self, ref: PageRef, host: Host, to: PageRef, chance: float) -> str:
+        """The link as an author might write it: whole, relative, or from the root."""
+        if to.host != ref.host or chance < 0.12:
+            return self._url(to)
+        path = self._layout.path(to)
+        if chance < 0.35:
+            return relative(path, "/" if host.has_base_element else self._layout.path(ref))
+        return f"{path}#part-{to.page % 7}" if chance > 0.9 else path
+
+    def _url(self, ref: PageRef) -> str:
+        return origin_of(self._layout.host(ref.host).name, self._port) + self._layout.path(ref)
+
+
+def encode(text: str, encoding: str) -> bytes:
+    """The text in the encoding; what it cannot say becomes a character reference."""
+    return text.encode(encoding, "xmlcharrefreplace")
+
+
+def relative(path: str, page: str) -> str:
+    """The path as seen from a page of the same host."""
+    path, mark, query = path.partition("?")
+    here = posixpath.dirname(page.partition("?")[0])
+    shortest = posixpath.relpath(path, here)
+    return ("./" if path == "/" and shortest == "." else shortest + "/" * (path == "/")) + mark + query
+
+
+_HEAD = """<!doctype html>
+<html lang="{language}">
+<head>
+{charset}<title>{title}</title>
+{base}<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="description" content="{description}">
+{robots}<link rel="canonical" href="{canonical}">
+{alternates}<link rel="stylesheet" href="/style.css">
+<meta property="og:title" content="{title}">
+<meta property="og:type" content="article">
+<script>window.page = {{"version": {version}}};</script>
+</head>
+<body>
+<header id="top"><p class="brand">{site}</p>
+<nav><ul>
+{navigation}
+</ul></nav></header>
+<main>
+<article>
+<h1>{title}</h1>
+<figure><img src="{image}" alt="{alt}" width="640" height="360" loading="lazy"></figure>
+"""
+_RELATED = """</article>
+<aside><ul>
+{links}
+{traps}</ul></aside>
+</main>
+"""
+_FOOT = """<footer><p>© {site}</p>
+<p class="tools"><button onclick="history.back()">←</button></p></footer>
+</body>
+</html>
+"""
