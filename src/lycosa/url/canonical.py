@@ -74,12 +74,14 @@ def parse(raw: str, base: str | None = None, limits: UrlLimits = DEFAULT_LIMITS)
     return fetch_form(serialised, limits) if isinstance(serialised, str) else serialised
 
 
+_HOST_AND_PORT = re.compile(r"[^/?#:]+:[0-9]+(?:[/?#]|$)")
+
+
 def parse_seed(raw: str, limits: UrlLimits = DEFAULT_LIMITS) -> ParsedUrl | Rejection:
-    """Like `parse`, for what people type: a text without `://` (`example.com/a`, `localhost:8080`) is http."""
+    """Like `parse`, for what people type: without a scheme (`example.com/a`, `localhost:8080`) it is http."""
     text = raw.strip()
-    if text and "://" not in text.partition("?")[0] and not text.lower().startswith(("http:", "https:")):
-        text = "http://" + text.lstrip("/")
-    return parse(text, limits=limits)
+    parsed = Rejection.RELATIVE if _HOST_AND_PORT.match(text) else parse(text, limits=limits)
+    return parse("http://" + text.lstrip("/"), limits=limits) if parsed is Rejection.RELATIVE else parsed
 
 
 def serialise(raw: str, base: str | None = None) -> str | Rejection:
@@ -253,11 +255,11 @@ def _rejected_path(tail: str, limits: UrlLimits) -> Rejection | None:
     segments = path.split("/")
     if 0 < limits.max_path_depth < len(segments) - 1 - path.endswith("/"):
         return Rejection.TOO_DEEP
-    # Nearly every path ends here: too few segments recur for a loop. (The first is empty, and the last may be.)
+    # Nearly every path ends here: too few segments recur for a loop.
     if not limits.max_repeats or len(segments) - len(set(segments)) < limits.max_repeats:
         return None
-    named = segments[1:-1] if path.endswith("/") else segments[1:]
-    return Rejection.REPEATED if _is_loop(named, limits.max_repeats) else None
+    # Empty segments are slips of a template (`//a//b`), not a loop; the depth limit counts them.
+    return Rejection.REPEATED if _is_loop([name for name in segments if name], limits.max_repeats) else None
 
 
 def _is_loop(segments: list[str], max_repeats: int) -> bool:
