@@ -1,0 +1,253 @@
+"""An HTML text to what a search engine wants of it. The only file that knows the HTML parser's tree.
+
+`read_html` owns the tree: it parses, lets each reader below take its part, and drops it. What else is to be read from
+the same tree (main content, signatures) is one more reader there.
+
+The parser is linear and keeps its tree at most 512 levels deep by itself, so no input needs cutting before it: 5 MiB of
+the worst known markup take 225 ms (docs/decisions/0026).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple, Protocol
+
+import turbohtml
+from turbohtml import Document, Element, Namespace, PlainText
+
+from lycosa.model import Page, RawLink
+from lycosa.page.directives import NO_DIRECTIVES, Directives, directives_of, refresh_of
+from lycosa.page.encoding import Decoded
+
+MAX_ANCHOR_CHARS = 300
+MAX_TITLE_CHARS = 1000
+MAX_DESCRIPTION_CHARS = 2000
+# The depth at which the parser flattens a tree, as browsers do.
+PARSER_DEPTH = 512
+# No element is written in fewer characters.
+_MIN_ELEMENT_CHARS = 3
+
+_TEXT_LAYOUT = PlainText(layout="strict", bullet="", table_cell_separator=" ")
+_CRAWLABLE_RELS = frozenset(("next", "prev", "previous", "alternate"))
+
+# A RawLink from a tuple, at half the cost of the constructor: links are half of what a page costs after its tree.
+_link = partial(tuple.__new__, RawLink)
+
+
+class PageLimits(Protocol):
+    """How much of a page is kept; `Settings` is one."""
+
+    @property
+    def max_links(self) -> int: ...
+    @property
+    def max_parse_depth(self) -> int: ...
+    @property
+    def max_parse_nodes(self) -> int: ...
+    @property
+    def max_text_chars(self) -> int: ...
+
+
+class Head(NamedTuple):
+    """What the page says of itself in <title>, <meta>, <link> and <base>."""
+
+    title: str = ""
+    description: str = ""
+    base: str = ""
+    canonical: str = ""
+    refresh: str = ""
+    language: str = ""
+    directives: Directives = NO_DIRECTIVES
+
+
+def read_html(decoded: Decoded, limits: PageLimits, agent: str, directives: Directives = NO_DIRECTIVES) -> Page:
+    """The page an HTML text makes; `directives` came with its header. Past the parse limits: links, but no text."""
+    tree = turbohtml.parse(decoded.text, positions=False)
+    # A template is not part of the page, but the parser's searches look into it.
+    for template in tree.find_all("template"):
+        template.decompose()
+    head = read_head(tree, agent)
+    links = read_links(tree, limits.max_links, limits.max_text_chars)
+    text, is_whole = "", False
+    if not exceeds(tree, len(decoded.text), limits):
+        text = read_text(tree)
+        is_whole = len(text) <= limits.max_text_chars
+    directives |= head.directives
+    return Page(
+        title=head.title,
+        description=head.description,
+        text=text[: limits.max_text_chars],
+        links=links[: limits.max_links],
+        base=head.base,
+        canonical=head.canonical,
+        refresh=head.refresh,
+        language=head.language,
+        charset=decoded.charset,
+        noindex=directives.noindex,
+        nofollow=directives.nofollow,
+        noarchive=directives.noarchive,
+        truncated=not is_whole or len(links) > limits.max_links,
+    )
+
+
+def exceeds(tree: Document, source_chars: int, limits: PageLimits) -> bool:
+    """Whether a tree has more elements, or more levels, than the limits allow."""
+    if limits.max_parse_depth < PARSER_DEPTH and _is_deeper(tree, limits.max_parse_depth):
+        return True
+    # Counting costs 35 ns an element, so it is left out where the source is too short to hold so many.
+    if source_chars < limits.max_parse_nodes * _MIN_ELEMENT_CHARS:
+        return False
+    return sum(1 for _ in tree.iter_elements()) > limits.max_parse_nodes
+
+
+def _is_deeper(tree: Document, max_depth: int) -> bool:
+    depths: dict[object, int] = {}
+    for element in tree.iter_elements():
+        depths[element] = depth = depths.get(element.parent, 0) + 1
+        if depth > max_depth:
+            return True
+    return False
+
+
+# The head
+
+
+def read_head(tree: Document, agent: str) -> Head:
+    """What the page says of itself. Robots directives are those for all robots and those for `agent`, together."""
+    description = fallback = refresh = language = ""
+    directives = NO_DIRECTIVES
+    for meta in tree.find_all("meta"):
+        content = meta.attr("content")
+        if not content:
+            continue
+        match (meta.attr("name") or meta.attr("http-equiv") or meta.attr("property") or "").strip().lower():
+            case "description" if not description:
+                description = content
+            case "og:description" if not fallback:
+                fallback = content
+            case "refresh" if not refresh:
+                refresh = _refresh_url(meta, content)
+            case "content-language" if not language:
+                language = content
+            case name if name in ("robots", agent):
+                directives |= directives_of(content)
+    return Head(
+        title=_title(tree),
+        description=collapsed(description or fallback, MAX_DESCRIPTION_CHARS),
+        base=_first_href(tree, "base"),
+        canonical=_canonical(tree),
+        refresh=refresh,
+        language=_language(tree) or language.strip(),
+        directives=directives,
+    )
+
+
+def _refresh_url(meta: Element, content: str) -> str:
+    # Within <noscript> it sends visitors without scripts to an apology; `name="refresh"` means nothing.
+    if meta.attr("http-equiv") is None or (isinstance(meta.parent, Element) and meta.parent.tag == "noscript"):
+        return ""
+    refresh = refresh_of(content)
+    return refresh.url if refresh else ""
+
+
+def _title(tree: Document) -> str:
+    for title in tree.find_all("title"):
+        # An SVG drawing has titles of its own.
+        if title.namespace is Namespace.HTML:
+            return collapsed(title.text, MAX_TITLE_CHARS)
+    return ""
+
+
+def _language(tree: Document) -> str:
+    root = tree.root
+    return ((root.attr("lang") or root.attr("xml:lang") or "") if root else "").strip()
+
+
+def _first_href(tree: Document, tag: str) -> str:
+    for element in tree.find_all(tag):
+        if (href := element.attr("href")) is not None:
+            return href.strip()
+    return ""
+
+
+def _canonical(tree: Document) -> str:
+    for link in tree.find_all("link"):
+        if "canonical" in _rel(link).split() and (href := link.attr("href")):
+            return href.strip()
+    return ""
+
+
+# Links
+
+
+def read_links(tree: Document, max_links: int, max_anchor_chars: int) -> list[RawLink]:
+    """The links of a page: of the text first, then <area>, frames and <link>; one over `max_links` where more exist.
+
+    Anchor texts overlap when links are nested by force, so `max_anchor_chars` bounds how much is read for all together.
+    """
+    elements = tree.select("a[href]")[: max_links + 1]
+    anchors = []
+    for element in elements:
+        text = element.text if max_anchor_chars > 0 else ""
+        max_anchor_chars -= len(text)
+        anchors.append(collapsed(text, MAX_ANCHOR_CHARS) or _image_text(element))
+    hrefs = [element.attr("href") for element in elements]
+    links: list[RawLink] = list(map(_link, zip(hrefs, anchors, map(_rel, elements), strict=True)))
+    return (links + _other_links(tree, max_links))[: max_links + 1]
+
+
+def _other_links(tree: Document, max_links: int) -> list[RawLink]:
+    links = [
+        RawLink(area.attr("href") or "", collapsed(area.attr("alt") or "", MAX_ANCHOR_CHARS), _rel(area))
+        for area in tree.find_all("area", limit=max_links)
+        if area.attr("href") is not None
+    ]
+    for tag in ("iframe", "frame"):
+        # A frame within <noscript> is a tracker's pixel.
+        links += [
+            RawLink(frame.attr("src") or "", collapsed(frame.attr("title") or "", MAX_ANCHOR_CHARS), "")
+            for frame in tree.find_all(tag, limit=max_links)
+            if frame.attr("src") and frame.closest("noscript") is None
+        ]
+    return links + [
+        RawLink(link.attr("href") or "", collapsed(link.attr("title") or "", MAX_ANCHOR_CHARS), _rel(link))
+        for link in tree.find_all("link", limit=max_links)
+        if _is_crawlable(link)
+    ]
+
+
+def _is_crawlable(link: Element) -> bool:
+    """Whether a <link> leads to another page or feed, not to a part of this one (docs/decisions/0025)."""
+    rel = frozenset(_rel(link).split())
+    if rel.isdisjoint(_CRAWLABLE_RELS) or "stylesheet" in rel or not link.attr("href"):
+        return False
+    media_type = (link.attr("type") or "").lower()
+    return not media_type or "html" in media_type or "rss" in media_type or "atom" in media_type
+
+
+def _rel(element: Element) -> str:
+    rel = element.attr("rel")
+    return rel.lower() if rel else ""
+
+
+def _image_text(anchor: Element) -> str:
+    image = anchor.find("img")
+    text = (image.attr("alt") if image else "") or anchor.attr("title") or anchor.attr("aria-label") or ""
+    return collapsed(text, MAX_ANCHOR_CHARS)
+
+
+# Text
+
+
+def read_text(tree: Document) -> str:
+    """What a reader sees: each block a line of its own, paragraphs parted by an empty line. Takes <noscript> away."""
+    for fallback in tree.find_all("noscript"):
+        fallback.decompose()
+    return tree.to_text(_TEXT_LAYOUT).strip()
+
+
+def collapsed(text: str, max_chars: int) -> str:
+    """A text on one line: runs of white space become one space, none at the ends."""
+    # Most short texts are in order already, and looking is cheaper than splitting.
+    if "  " in text or not text.isprintable():
+        text = " ".join(text.split())
+    return text.strip()[:max_chars]
