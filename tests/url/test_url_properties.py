@@ -57,6 +57,7 @@ def test_the_fetch_form_of_a_fetch_form_is_itself(raw: str, base: str | None) ->
 
 
 @given(hrefs, bases, rule_sets)
+@example("/a/..;jsessionid=1/b", "http://a/", CanonicalRules.from_names(["drop_sessions"]))
 def test_the_key_of_a_key_is_itself(raw: str, base: str, rules: CanonicalRules) -> None:
     parsed = parse(raw, base, NO_LIMITS)
     if isinstance(parsed, ParsedUrl):

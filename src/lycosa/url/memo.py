@@ -124,8 +124,7 @@ class _Page:
 
 
 _MAX_MEMO_CHARS = 2048
-_ABSOLUTE = re.compile("https?://", re.IGNORECASE)
-_OWN_SCHEME = re.compile("https?:", re.IGNORECASE)
+_HTTP = re.compile("https?:(//)?", re.IGNORECASE)
 
 
 class LinkMemo:
@@ -186,11 +185,10 @@ class LinkMemo:
             return self._absolute(page.document + text)
         if text[0] in "/\\":
             return self._keep(page.origin_links, href, self._follow(href, page.base))
-        if _ABSOLUTE.match(text):
-            return self._absolute(href)
+        if text[:4].lower() == "http" and (scheme := _HTTP.match(text)):
+            # `http:x` is relative on an http page only, and `http:?q` to the very page: rare, so not kept.
+            return self._absolute(href) if scheme[1] else self._follow(href, page.base)
         link = self._follow(href, page.base)
-        if _OWN_SCHEME.match(text):
-            return link  # `http:x` is relative on an http page only, and `http:?q` to the very page: rare, not kept
         return self._keep(self._shared if link is _FOREIGN else page.directory_links, href, link)
 
     def _absolute(self, href: str) -> Link:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
 
 import msgspec
 
@@ -57,11 +56,23 @@ class CanonicalRules(msgspec.Struct, frozen=True):
 SAFE_RULES = CanonicalRules()
 
 
-class _Key(NamedTuple):
-    scheme: str
-    authority: str
-    path: str
-    query: str
+class _Key:
+    """A dedup key in the making. Rules change it in place: values would double their cost, paid per new link."""
+
+    __slots__ = ("authority", "path", "scheme", "variables")
+
+    def __init__(self, origin: str, tail: str) -> None:
+        self.scheme, _, self.authority = origin.partition("://")
+        self.path, _, query = tail.partition("?")
+        self.variables = query.split("&") if query else []
+
+    def __str__(self) -> str:
+        query = "?" + "&".join(self.variables) if self.variables else ""
+        return f"{self.scheme}://{self.authority}{self.path}{query}"
+
+    def drop(self, is_needless: Callable[[str], bool]) -> None:
+        if self.variables:
+            self.variables = [part for part in self.variables if part and not is_needless(part)]
 
 
 def dedup_key(parsed: ParsedUrl, rules: CanonicalRules = SAFE_RULES) -> str:
@@ -69,20 +80,20 @@ def dedup_key(parsed: ParsedUrl, rules: CanonicalRules = SAFE_RULES) -> str:
     tail = settle_escapes(parsed.path_and_query)
     if not rules.active:
         return parsed.origin + tail
-    key = _split(parsed.origin, tail)
+    key = _Key(parsed.origin, tail)
     for name in rules.active:
-        key = RISKY_RULES[name](key, rules)
-    return _join(key)
+        RISKY_RULES[name](key, rules)
+    return str(key)
 
 
 def key_steps(parsed: ParsedUrl, rules: CanonicalRules) -> Iterator[tuple[str, str]]:
     """The rules that make the key, each with the key after it; the last is `dedup_key`."""
     tail = settle_escapes(parsed.path_and_query)
     yield "settle_escapes", parsed.origin + tail
-    key = _split(parsed.origin, tail)
+    key = _Key(parsed.origin, tail)
     for name in rules.active:
-        key = RISKY_RULES[name](key, rules)
-        yield name, _join(key)
+        RISKY_RULES[name](key, rules)
+        yield name, str(key)
 
 
 _UNRESERVED = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
@@ -102,36 +113,27 @@ def settle_escapes(tail: str) -> str:
     return _UNSETTLED.sub(lambda found: _ESCAPES[found[0]], tail)
 
 
-def _split(origin: str, tail: str) -> _Key:
-    scheme, _, authority = origin.partition("://")
-    path, _, query = tail.partition("?")
-    return _Key(scheme, authority, path, query)
-
-
-def _join(key: _Key) -> str:
-    query = "?" + key.query if key.query else ""
-    return f"{key.scheme}://{key.authority}{key.path}{query}"
-
-
-def merge_schemes(key: _Key, _: CanonicalRules) -> _Key:
+def merge_schemes(key: _Key, _: CanonicalRules) -> None:
     """http and https show the same site."""
-    return key._replace(scheme="http") if key.scheme == "https" and ":" not in key.authority else key
+    if ":" not in key.authority:
+        key.scheme = "http"
 
 
-def drop_www(key: _Key, _: CanonicalRules) -> _Key:
+def drop_www(key: _Key, _: CanonicalRules) -> None:
     """`www.example.com` is `example.com`; `www.co.uk`, a domain of its own, stays."""
-    if not key.authority.startswith("www."):
-        return key
-    host, colon, port = key.authority.partition(":")
-    return key if registered_domain(host) == host else key._replace(authority=host[4:] + colon + port)
+    if key.authority.startswith("www."):
+        host, colon, port = key.authority.partition(":")
+        if registered_domain(host) != host:
+            key.authority = host[4:] + colon + port
 
 
 _SLASHES = re.compile("//+")
 
 
-def merge_slashes(key: _Key, _: CanonicalRules) -> _Key:
+def merge_slashes(key: _Key, _: CanonicalRules) -> None:
     """`//` in a path is `/`."""
-    return key._replace(path=_SLASHES.sub("/", key.path)) if "//" in key.path else key
+    if "//" in key.path:
+        key.path = _SLASHES.sub("/", key.path)
 
 
 _SURE_SESSION = "jsessionid phpsessid cfid cftoken oscsid zenid sessionid session_id sessid xtcsid bv_sessionid"
@@ -140,15 +142,18 @@ _DOUBTFUL_SESSION = "sid s session sess ssid lsid"
 _SESSION_NAMES = frozenset(_SURE_SESSION.split())
 _DOUBTFUL_SESSION_NAMES = frozenset(_DOUBTFUL_SESSION.split())
 _LOT = re.compile(r"(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])[0-9A-Za-z_-]{16,}")
-_PATH_SESSION = re.compile(r";(?:jsessionid|phpsessid|sessionid|sid)=[^/;]*", re.IGNORECASE)
+# Not after `/.` or `/..`: without its session id such a segment would become a dot segment.
+_PATH_SESSION = re.compile(r"(?<!/\.)(?<!/\.\.);(?:jsessionid|phpsessid|sessionid|sid)=[^/;]*", re.IGNORECASE)
 _ASP_SESSION = re.compile(r"/\((?:[A-Z]\([0-9A-Za-z_-]+\))+\)(?=/)")
 
 
-def drop_sessions(key: _Key, _: CanonicalRules) -> _Key:
+def drop_sessions(key: _Key, _: CanonicalRules) -> None:
     """Session ids in path (`;jsessionid=`, `/(S(…))/`) and query say who asks, not what for."""
-    path = _PATH_SESSION.sub("", key.path) if ";" in key.path else key.path
-    path = _ASP_SESSION.sub("", path) if "/(" in path else path
-    return _without(key._replace(path=path), _is_session)
+    if ";" in key.path:
+        key.path = _PATH_SESSION.sub("", key.path)
+    if "/(" in key.path:
+        key.path = _ASP_SESSION.sub("", key.path)
+    key.drop(_is_session)
 
 
 def _is_session(variable: str) -> bool:
@@ -157,6 +162,19 @@ def _is_session(variable: str) -> bool:
     if name in _SESSION_NAMES or name.startswith("aspsessionid"):
         return True
     return name in _DOUBTFUL_SESSION_NAMES and _LOT.fullmatch(value) is not None
+
+
+_DEFAULT_FILES = frozenset(
+    [f"index.{kind}" for kind in ("html", "htm", "shtml", "xhtml", "php", "php5", "asp", "aspx", "jsp", "cgi", "cfm")]
+    + [f"default.{kind}" for kind in ("html", "htm", "asp", "aspx")]
+)
+
+
+def drop_index(key: _Key, _: CanonicalRules) -> None:
+    """`/a/index.html` is `/a/`."""
+    directory, slash, file = key.path.rpartition("/")
+    if file.lower() in _DEFAULT_FILES:
+        key.path = directory + slash
 
 
 _TRACKING_PREFIXES = ("utm_", "pk_", "mtm_", "piwik_", "hsa_")
@@ -168,9 +186,9 @@ _TRACKING = """
 _TRACKING_NAMES = frozenset(_TRACKING.split())
 
 
-def drop_tracking(key: _Key, _: CanonicalRules) -> _Key:
+def drop_tracking(key: _Key, _: CanonicalRules) -> None:
     """Campaign and click identifiers (utm_*, gclid, fbclid…) say where a visitor came from."""
-    return _without(key, _is_tracking)
+    key.drop(_is_tracking)
 
 
 def _is_tracking(variable: str) -> bool:
@@ -178,48 +196,31 @@ def _is_tracking(variable: str) -> bool:
     return name in _TRACKING_NAMES or name.startswith(_TRACKING_PREFIXES)
 
 
-def drop_variables(key: _Key, rules: CanonicalRules) -> _Key:
+def drop_variables(key: _Key, rules: CanonicalRules) -> None:
     """Variables named by the operator, or learnt, to change nothing (`drop:NAME`)."""
-    return _without(key, lambda variable: _name(variable).lower() in rules.superfluous)
+    key.drop(lambda variable: _name(variable).lower() in rules.superfluous)
 
 
 COMMON_DEFAULTS = frozenset(("page=1", "paged=1", "pagenum=1", "start=0", "offset=0"))
 
 
-def drop_defaults(key: _Key, rules: CanonicalRules) -> _Key:
+def drop_defaults(key: _Key, rules: CanonicalRules) -> None:
     """Variables at their default value (`page=1`, and `default:NAME=VALUE`)."""
-    return _without(key, rules.defaults.__contains__)
+    key.drop(rules.defaults.__contains__)
 
 
-def sort_query(key: _Key, _: CanonicalRules) -> _Key:
+def sort_query(key: _Key, _: CanonicalRules) -> None:
     """Variables in order of their names. Those of one name keep their order, which may mean something."""
-    if "&" not in key.query:
-        return key
-    return key._replace(query="&".join(sorted(filter(None, key.query.split("&")), key=_name)))
-
-
-_DEFAULT_FILE = re.compile(
-    r"/(?:index\.(?:html?|shtml|xhtml|php[345]?|aspx?|jsp|cgi|cfm)|default\.(?:html?|aspx?))$", re.IGNORECASE
-)
-
-
-def drop_index(key: _Key, _: CanonicalRules) -> _Key:
-    """`/a/index.html` is `/a/`."""
-    return key._replace(path=_DEFAULT_FILE.sub("/", key.path))
+    if len(key.variables) > 1:
+        key.variables = sorted(filter(None, key.variables), key=_name)
 
 
 def _name(variable: str) -> str:
     return variable.partition("=")[0]
 
 
-def _without(key: _Key, is_needless: Callable[[str], bool]) -> _Key:
-    if not key.query:
-        return key
-    return key._replace(query="&".join(part for part in key.query.split("&") if part and not is_needless(part)))
-
-
 # In the order in which they apply: what one rule uncovers, a later one may act on.
-RISKY_RULES: dict[str, Callable[[_Key, CanonicalRules], _Key]] = {
+RISKY_RULES: dict[str, Callable[[_Key, CanonicalRules], None]] = {
     rule.__name__: rule
     for rule in (
         merge_schemes,
