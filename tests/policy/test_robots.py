@@ -244,7 +244,7 @@ class CountedPath(str):
         return found
 
 
-@pytest.mark.parametrize("pattern", ["/" + "*a" * 2000 + "*b", "/" + "a*" * 2000 + "b$", "/*" + "aaaa*" * 500 + "c"])
+@pytest.mark.parametrize("pattern", ["/" + "*a" * 2000 + "*b", "/" + "a*" * 2000 + "b*c$", "/*" + "aaaa*" * 500 + "c"])
 def test_many_stars_cost_one_pass_over_the_path(pattern: str) -> None:
     CountedPath.looked_at = 0
     matcher = RobotsMatcher(RobotsRules(rules=((False, pattern),)))
