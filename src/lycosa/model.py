@@ -24,8 +24,6 @@ class Refusal(Enum):
     ROBOTS = "robots.txt disallows it"
     ROBOTS_UNREACHABLE = "robots.txt could not be read, so nothing may be fetched"
     ADDRESS = "its address is in a network that is not open to this crawl"
-    SCHEME = "its scheme is not http or https"
-    REDIRECTS = "too many redirects"
 
 
 class Failure(Enum):
@@ -42,6 +40,7 @@ class Failure(Enum):
     CODING = "content-coding"
     STATUS = "status"
     NO_LOCATION = "redirect-without-location"
+    REDIRECTS = "too-many-redirects"
     ADDRESS = "address-refused"
     CRASHED = "crashed"
 

@@ -37,6 +37,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     max_delay_seconds: Seconds = 60.0
     delay_factor: Seconds = 10.0
     max_crawl_delay_seconds: Seconds = 86_400.0
+    max_backoff_seconds: Seconds = 3600.0
+    circuit_seconds: Seconds = 1800.0
     robots_cache_seconds: Seconds = 86_400.0
     obey_nofollow: bool = True
     retry_after_seconds: tuple[float, ...] = (300.0, 3600.0, 86_400.0)
@@ -98,6 +100,8 @@ HELP: dict[str, str] = {
     "max_delay_seconds": "Longest pause that a slow answer can cause (Crawl-delay and Retry-After may be longer).",
     "delay_factor": "The pause is this many times the last fetch time.",
     "max_crawl_delay_seconds": "A longer Crawl-delay than this is cut to it.",
+    "max_backoff_seconds": "Longest pause that failures of a host can cause by doubling.",
+    "circuit_seconds": "How long a host rests after five failures in a row.",
     "robots_cache_seconds": "How long an answered robots.txt is used.",
     "obey_nofollow": "Whether rel=nofollow, meta robots and X-Robots-Tag are obeyed.",
     "retry_after_seconds": "Pauses before each retry of a URL that failed in a way that may pass.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from email.utils import parsedate_to_datetime
 
 
 def retry_at(pauses: Sequence[float], attempt: int, now: float) -> float | None:
@@ -13,3 +14,14 @@ def retry_at(pauses: Sequence[float], attempt: int, now: float) -> float | None:
 def may_pass(status: int) -> bool:
     """Whether a status tells of trouble that may be over later. 0 means that no answer came."""
     return status in (0, 408, 425, 429) or status >= 500
+
+
+def retry_after_seconds(value: str, now: float) -> float:
+    """The pause a Retry-After header asks for, as seconds or as a date; 0 if it asks for none."""
+    value = value.strip()
+    if value.isascii() and value.isdigit():
+        return float(value[:9])
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - now)
+    except (ValueError, TypeError, OverflowError):
+        return 0.0

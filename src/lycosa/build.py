@@ -1,0 +1,182 @@
+"""Settings to parts: the only file that chooses implementations."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from lycosa.clock import Clock, steady_clock
+from lycosa.crawler import Visitor
+from lycosa.discovery import Discovery, DiscoveryRules
+from lycosa.dispatch import Dispatch, EmbeddedFrontier
+from lycosa.errors import SettingsError
+from lycosa.fetch.curl import CurlFetcher
+from lycosa.fetch.dns import Resolver
+from lycosa.fetch.gate import AddressGate
+from lycosa.frontier.memory import MemoryFrontier
+from lycosa.frontier.rocks import RocksFrontier
+from lycosa.frontier.rules import FrontierRules
+from lycosa.model import Links, Page, Response, Target, Visit
+from lycosa.page.parser import PageParser
+from lycosa.policy.politeness import Pace
+from lycosa.policy.priority import SEED
+from lycosa.policy.robots import product_token
+from lycosa.rulebook import Rulebook
+from lycosa.settings import Settings
+from lycosa.store.folder import CrawlFolder
+from lycosa.store.folder_store import FolderStore
+from lycosa.store.recover import Recovery, recover
+from lycosa.url.canonical import ParsedUrl, UrlLimits, parse_seed
+from lycosa.url.fingerprint import Fingerprinter
+from lycosa.url.memo import KnownLink, LinkPolicy
+from lycosa.url.rules import CanonicalRules
+from lycosa.url.scope import Scope
+from lycosa.worker import Kept, Worker
+
+
+def worker_count(settings: Settings) -> int:
+    """How many worker processes a crawl has: as set, or one per core that this process may use."""
+    return settings.workers or len(os.sched_getaffinity(0))
+
+
+def parse_seeds(texts: Iterable[str]) -> list[ParsedUrl]:
+    """Seeds as URLs; a text that is none is the operator's to mend."""
+    seeds = []
+    for text in texts:
+        parsed = parse_seed(text)
+        if not isinstance(parsed, ParsedUrl):
+            raise SettingsError(f"seed {text!r}: {parsed.value}")
+        seeds.append(parsed)
+    return seeds
+
+
+def frontier_rules(settings: Settings, workers: int) -> FrontierRules:
+    pace = Pace(
+        settings.min_delay_seconds,
+        settings.max_delay_seconds,
+        settings.delay_factor,
+        settings.max_crawl_delay_seconds,
+        settings.max_backoff_seconds,
+        settings.circuit_seconds,
+    )
+    return FrontierRules(
+        pace=pace,
+        order=settings.order,
+        max_pages=settings.max_pages,
+        lease_seconds=settings.lease_seconds,
+        retry_pauses=settings.retry_after_seconds,
+        max_active_hosts=settings.max_active_hosts,
+        seen=settings.seen,
+        seen_capacity=settings.seen_capacity,
+        seen_error=settings.seen_error,
+        durability=settings.durability,
+        workers=workers,
+    )
+
+
+def open_frontier(settings: Settings, folder: Path, workers: int, clock: Clock) -> EmbeddedFrontier:
+    """The frontier that the settings name."""
+    rules = frontier_rules(settings, workers)
+    match settings.frontier:
+        case "rocks":
+            return RocksFrontier(folder, rules, clock)
+        case "memory":
+            return MemoryFrontier(rules, clock)
+        case kind:
+            raise SettingsError(f"frontier: no such kind {kind!r} (rocks, memory)")
+
+
+def link_policy(settings: Settings, seeds: Iterable[ParsedUrl], fingerprinter: Fingerprinter) -> LinkPolicy:
+    """How links are decided in this crawl."""
+    scope = Scope(seeds, settings.scope, include=settings.include, exclude=settings.exclude)
+    limits = UrlLimits(max_length=settings.max_url_length, max_path_depth=settings.max_path_depth)
+    return LinkPolicy(scope, fingerprinter, rules=CanonicalRules.from_names(settings.url_rules), limits=limits)
+
+
+def seed_targets(settings: Settings, seeds: list[ParsedUrl], crawl_key: bytes) -> list[Target]:
+    """The seeds as targets of the first class."""
+    policy = link_policy(settings, seeds, Fingerprinter(crawl_key))
+    links = [policy.judge(seed) for seed in seeds]
+    return [seed_target(link) for link in links]
+
+
+def seed_target(link: KnownLink) -> Target:
+    return Target(link.url, link.host, link.fingerprint, priority=SEED)
+
+
+def page_parser(settings: Settings) -> PageParser:
+    return PageParser(settings, product_token(settings.user_agent))
+
+
+def make_fetcher(settings: Settings, clock: Clock) -> CurlFetcher:
+    """The one way out: names through our own resolver, every address through the gate."""
+    return CurlFetcher(
+        settings, Resolver(settings.dns_servers, clock), AddressGate(settings.open_networks), clock=clock
+    )
+
+
+def make_discovery(settings: Settings, seeds: Iterable[ParsedUrl], crawl_key: bytes) -> Discovery:
+    fingerprinter = Fingerprinter(crawl_key)
+    rules = DiscoveryRules(
+        max_depth=settings.max_depth,
+        max_links_per_domain=settings.max_links_per_domain,
+        order=settings.order,
+        obey_nofollow=settings.obey_nofollow,
+        sitemaps=settings.sitemaps,
+    )
+    return Discovery(link_policy(settings, seeds, fingerprinter), fingerprinter, rules)
+
+
+def make_worker(
+    settings: Settings,
+    folder: CrawlFolder,
+    number: int,
+    dispatch: Dispatch,
+    crawl_key: bytes,
+    on_kept: Callable[[Kept], None] | None = None,
+) -> Worker:
+    """A worker with all its parts."""
+    clock = steady_clock()
+    fetcher = make_fetcher(settings, clock)
+    discovery = make_discovery(settings, read_seeds(folder), crawl_key)
+    tries = len(settings.retry_after_seconds)
+    rulebook = Rulebook(dispatch, product_token(settings.user_agent), settings.robots_cache_seconds, tries)
+    visitor = Visitor(
+        fetcher, rulebook, page_parser(settings), discovery, dispatch, clock, max_redirects=settings.max_redirects
+    )
+    store = FolderStore(folder, number, settings, clock)
+    return Worker(dispatch, visitor, discovery, fetcher, store, settings.connections, clock, on_kept)
+
+
+def recover_folder(settings: Settings, folder: CrawlFolder, worker: int | None = None) -> Recovery:
+    """Put in order what a crash left behind, reading pages again exactly as visits read them."""
+    parser = page_parser(settings)
+    discovery = make_discovery(settings, read_seeds(folder), bytes(16))
+
+    def parse(visit: Visit, response: Response) -> tuple[Page, Links]:
+        page = parser.parse(response.body, response.header("content-type"))
+        links, _ = discovery.of_page(Target(visit.url, visit.host, b""), page)
+        return page, links
+
+    return recover(folder, settings, parse, worker=worker)
+
+
+def write_seeds(folder: CrawlFolder, seeds: Iterable[ParsedUrl]) -> None:
+    """Add seeds to those the folder knows: they make the scope of the crawl, also after a restart."""
+    known = [seed.url for seed in read_seeds(folder)]
+    urls = dict.fromkeys(known + [seed.url for seed in seeds])
+    fresh = seeds_file(folder).with_suffix(".new")
+    fresh.write_text("".join(f"{url}\n" for url in urls), encoding="utf-8")
+    fresh.replace(seeds_file(folder))
+
+
+def read_seeds(folder: CrawlFolder) -> list[ParsedUrl]:
+    """The seeds of a crawl's folder."""
+    if not seeds_file(folder).exists():
+        return []
+    return parse_seeds(seeds_file(folder).read_text(encoding="utf-8").splitlines())
+
+
+def seeds_file(folder: CrawlFolder) -> Path:
+    return folder.path / "seeds.txt"

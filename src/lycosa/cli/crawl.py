@@ -1,0 +1,143 @@
+"""`lycosa crawl`: run a crawl, or go on with it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import uvloop
+
+from lycosa import settings as settings_file
+from lycosa.build import parse_seeds, read_seeds
+from lycosa.errors import SettingsError
+from lycosa.observe.progress import Progress, Style, summary
+from lycosa.parent import Ending, Parent
+from lycosa.settings import Settings
+from lycosa.store.folder import CrawlFolder
+from lycosa.url.canonical import ParsedUrl
+
+# Options of the command line that are settings under another name.
+_OPTIONS = {
+    "max_pages": "max_pages",
+    "max_depth": "max_depth",
+    "scope": "scope",
+    "include": "include",
+    "exclude": "exclude",
+    "order": "order",
+    "workers": "workers",
+    "connections": "connections",
+    "min_delay": "min_delay_seconds",
+    "delay_factor": "delay_factor",
+    "open_network": "open_networks",
+    "frontier": "frontier",
+    "user_agent": "user_agent",
+}
+_EXAMPLES = """\
+examples:
+  lycosa crawl https://example.org/ --max-pages 1000
+  lycosa crawl --seeds seeds.txt --scope any --folder broad --set max_body_bytes=2000000
+  lycosa crawl --folder broad          go on where it stopped
+
+exit codes: 0 finished, 1 backend lost, 2 bad settings, 3 stopped or incomplete (the same command goes on)
+"""
+
+
+def add_parser(commands: Any) -> None:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "crawl",
+        help="crawl from seed URLs, or go on with a crawl",
+        description="Crawl from seed URLs. The same command goes on where it stopped, also after a crash.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("seeds", nargs="*", metavar="SEED", help="URL to start from")
+    parser.add_argument("--seeds", dest="seed_file", type=Path, metavar="FILE", help="file with one seed per line")
+    parser.add_argument("--folder", type=Path, default=Path("crawl"), help="where the crawl is kept (default: crawl)")
+    parser.add_argument("--frontier", help="where the queue lives: rocks (in the folder) or memory")
+    parser.add_argument("--max-pages", type=int, metavar="N", help="stop after exactly N pages")
+    parser.add_argument("--max-depth", type=int, metavar="N", help="follow at most N links away from a seed")
+    parser.add_argument("--scope", choices=("host", "domain", "any"), help="which links are followed (default: domain)")
+    parser.add_argument(
+        "--include", action="append", metavar="RE", help="follow only URLs that match (may repeat)"
+    )
+    parser.add_argument("--exclude", action="append", metavar="RE", help="do not follow URLs that match (may repeat)")
+    parser.add_argument("--order", choices=("breadth", "depth", "best"), help="what is fetched first")
+    parser.add_argument("--workers", type=int, metavar="N", help="worker processes (default: one per core)")
+    parser.add_argument("--connections", type=int, metavar="N", help="open requests per worker (default: 512)")
+    parser.add_argument("--min-delay", type=float, metavar="S", help="shortest pause per host in seconds (default: 1)")
+    parser.add_argument("--delay-factor", type=float, metavar="X", help="pause = X times the last fetch (default: 10)")
+    parser.add_argument("--user-agent", metavar="TEXT", help="how the crawler names itself, with a contact")
+    parser.add_argument(
+        "--open-network", action="append", metavar="CIDR", help="also fetch from this non-public network (may repeat)"
+    )
+    parser.add_argument("--revisit", action="store_true", help="if the crawl is finished, visit its pages again")
+    parser.add_argument("-c", "--config", type=Path, metavar="FILE", help="settings file (TOML)")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="any setting (may repeat)")
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--json", action="store_true", help="one JSON object at the end, progress as JSON lines")
+    shown.add_argument("--quiet", action="store_true", help="say nothing but errors")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    folder = CrawlFolder(options.folder)
+    settings = _settings(options, folder)
+    seeds = parse_seeds(_seed_texts(options, settings))
+    if not seeds and not read_seeds(folder):
+        raise SettingsError("no seeds: name a URL to start from, or --seeds FILE, or the --folder of a crawl")
+    folder.create()
+    with folder.lock() as lock:
+        folder.settings.write_text(settings_file.as_toml(settings), encoding="utf-8")
+        return uvloop.run(_crawl(options, settings, folder, seeds, lock.fd))
+
+
+async def _crawl(
+    options: argparse.Namespace, settings: Settings, folder: CrawlFolder, seeds: list[ParsedUrl], lock_fd: int
+) -> int:
+    parent = Parent(settings, folder, lock_fd)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, parent.stop)
+    style: Style = "json" if options.json else "quiet" if options.quiet else "human"
+    async with Progress(parent, settings, style):
+        ending = await parent.run(seeds, revisit=options.revisit)
+    await asyncio.to_thread(_write_report, folder)
+    facts = summary(parent, folder, ending)
+    if options.json:
+        print(msgspec.json.encode(facts).decode())
+    elif not options.quiet:
+        facts.show()
+    return 0 if ending is Ending.FINISHED else 3
+
+
+def _write_report(folder: CrawlFolder) -> None:
+    from lycosa.observe.report import write_report
+
+    write_report(folder)
+
+
+def _settings(options: argparse.Namespace, folder: CrawlFolder) -> Settings:
+    """Defaults, then the folder's own settings, then the file, then the command line."""
+    changes = dict(settings_file.parse_change(text) for text in options.set)
+    for option, name in _OPTIONS.items():
+        if (value := getattr(options, option)) is not None:
+            changes[name] = value
+    config = options.config or (folder.settings if folder.settings.exists() else None)
+    return settings_file.load(config, changes)
+
+
+def _seed_texts(options: argparse.Namespace, settings: Settings) -> list[str]:
+    texts = [*settings.seeds, *options.seeds]
+    if options.seed_file:
+        try:
+            source = sys.stdin if str(options.seed_file) == "-" else options.seed_file.open(encoding="utf-8")
+        except OSError as error:
+            raise SettingsError(f"{options.seed_file}: the seeds cannot be read: {error.strerror}") from None
+        with source:
+            texts += [line.strip() for line in source if line.strip() and not line.startswith("#")]
+    return texts

@@ -1,0 +1,146 @@
+"""The life of one URL, from lease to outcome."""
+
+from __future__ import annotations
+
+import asyncio
+from hashlib import sha1
+
+from lycosa.clock import Clock
+from lycosa.discovery import Discovery
+from lycosa.dispatch import Dispatch
+from lycosa.errors import AddressRefused, BackendLost, VisitError
+from lycosa.model import Failure, Kind, Lease, Page, Refusal, Response, Target, Validators
+from lycosa.outcome import (
+    Crashed,
+    Duplicate,
+    Failed,
+    Moved,
+    Outcome,
+    Read,
+    Refused,
+    Stored,
+    Unchanged,
+)
+from lycosa.page.parser import PageParser
+from lycosa.page.sitemap import MAX_SITEMAP_BYTES, SitemapKind, parse_sitemap
+from lycosa.policy.robots import MAX_ROBOTS_BYTES
+from lycosa.ports import Fetcher
+from lycosa.rulebook import Rulebook
+
+MAX_ROBOTS_REDIRECTS = 5
+MAX_SITEMAP_NESTING = 3
+
+
+class Visitor:
+    """Visits targets. Every visit ends in exactly one outcome."""
+
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        rulebook: Rulebook,
+        parser: PageParser,
+        discovery: Discovery,
+        dispatch: Dispatch,
+        clock: Clock,
+        max_redirects: int,
+    ) -> None:
+        self._fetcher = fetcher
+        self._rulebook = rulebook
+        self._parser = parser
+        self._discovery = discovery
+        self._duplicates = dispatch
+        self._clock = clock
+        self._max_redirects = max_redirects
+
+    async def visit(self, lease: Lease) -> Outcome:
+        """The visit of whatever the lease is for; what goes wrong on the way is an outcome too."""
+        try:
+            match lease.target.kind:
+                case Kind.PAGE:
+                    return await self._visit_page(lease)
+                case Kind.ROBOTS:
+                    return await self._read_robots(lease.target)
+                case Kind.SITEMAP:
+                    return await self._read_sitemap(lease)
+        except AddressRefused as error:
+            return Refused(Refusal.ADDRESS, error.detail)
+        except VisitError as error:
+            return Failed(error.reason, error.detail, sent=error.sent)
+        except (asyncio.CancelledError, BackendLost):
+            raise
+        except Exception as error:  # the one catch-all: a page can end at most its own visit
+            return Crashed(f"{type(error).__name__}: {error}")
+
+    async def _visit_page(self, lease: Lease) -> Outcome:
+        target = lease.target
+        if refusal := await self._rulebook.refusal(lease):
+            return Refused(refusal)
+        response = await self._fetcher.fetch(target.url, headers=conditions(lease.validators))
+        if response.status == 304 and lease.validators:
+            return Unchanged(response)
+        if response.is_redirect:
+            return self._moved(target, response)
+        if not 200 <= response.status < 300:
+            return Failed(Failure.STATUS, str(response.status), response)
+        page = self._parse(response)
+        links, discovered = self._discovery.of_page(target, page)
+        digest = sha1(response.body, usedforsecurity=False).digest()
+        if original := await self._duplicates.original_of(digest, target.url, lease.token):
+            return Duplicate(response, page, links, discovered, digest, original)
+        return Stored(response, page, links, discovered, digest)
+
+    def _parse(self, response: Response) -> Page:
+        directives = [value for name, value in response.headers if name == "x-robots-tag"]
+        return self._parser.parse(response.body, response.header("content-type"), directives)
+
+    def _moved(self, target: Target, response: Response) -> Outcome:
+        location = response.header("location")
+        if not location:
+            return Failed(Failure.NO_LOCATION, response=response)
+        if target.redirects >= self._max_redirects:
+            return Failed(Failure.REDIRECTS, f"more than {self._max_redirects}", response)
+        to, discovered = self._discovery.of_redirect(target, location)
+        return Moved(response, to, discovered)
+
+    async def _read_robots(self, target: Target) -> Outcome:
+        origin = target.origin
+        previous = await self._rulebook.previous(origin)
+        try:
+            response = await self._fetcher.fetch(target.url, max_body_bytes=MAX_ROBOTS_BYTES)
+        except VisitError as error:
+            news = self._rulebook.unanswered(origin, error, previous, self._clock())
+            return Read(None, [], news, note=str(error))
+        now = self._clock()
+        if not (response.is_redirect and response.header("location")):
+            news = self._rulebook.answered(origin, response, previous, now)
+            return Read(response, self._discovery.of_robots(target, self._rulebook.sitemaps_named(news)), news)
+        further = self._discovery.robots_elsewhere(target, response.header("location"))
+        if further is None or target.redirects >= MAX_ROBOTS_REDIRECTS:
+            return Read(response, [], self._rulebook.gave_up(origin, now), note="redirects without an end")
+        return Moved(response, further.url, [further], self._rulebook.redirected(origin, now))
+
+    async def _read_sitemap(self, lease: Lease) -> Outcome:
+        target = lease.target
+        if refusal := await self._rulebook.refusal(lease):
+            return Refused(refusal)
+        response = await self._fetcher.fetch(target.url, max_body_bytes=MAX_SITEMAP_BYTES)
+        if response.is_redirect:
+            return self._moved(target, response)
+        if not 200 <= response.status < 300:
+            return Failed(Failure.STATUS, str(response.status), response)
+        sitemap = parse_sitemap(response.body, target.url)
+        if sitemap.kind is SitemapKind.INDEX and target.depth >= MAX_SITEMAP_NESTING:
+            return Read(response, [], note="sitemaps nested too deep")
+        return Read(response, self._discovery.of_sitemap(target, sitemap), note=sitemap.error or "")
+
+
+def conditions(validators: Validators | None) -> list[tuple[str, str]]:
+    """The request headers that ask for a page only if it changed."""
+    if validators is None:
+        return []
+    headers = []
+    if validators.etag:
+        headers.append(("If-None-Match", validators.etag))
+    if validators.last_modified:
+        headers.append(("If-Modified-Since", validators.last_modified))
+    return headers

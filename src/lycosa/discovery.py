@@ -1,0 +1,164 @@
+"""From what a visit found to targets: links, redirects, sitemaps. The hot path of a page after parsing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from lycosa.model import Kind, Links, Page, Target
+from lycosa.page.sitemap import Sitemap, SitemapKind, entries_allowed
+from lycosa.policy import priority
+from lycosa.url.canonical import NO_LIMITS, ParsedUrl, Rejection, parse
+from lycosa.url.fingerprint import Fingerprinter
+from lycosa.url.memo import KnownLink, LinkMemo, LinkPolicy
+
+MAX_REMEMBERED = 200_000
+
+
+class DiscoveryRules(msgspec.Struct, frozen=True):
+    """How far links are followed."""
+
+    max_depth: int
+    max_links_per_domain: int
+    order: priority.Order
+    obey_nofollow: bool
+    sitemaps: bool
+
+
+class Remembered:
+    """Fingerprints the frontier has acknowledged: most links end here. Bounded, in two generations."""
+
+    def __init__(self, limit: int = MAX_REMEMBERED) -> None:
+        self._limit = limit // 2
+        self._young: set[bytes] = set()
+        self._old: set[bytes] = set()
+
+    def __contains__(self, fingerprint: bytes) -> bool:
+        return fingerprint in self._young or fingerprint in self._old
+
+    def add(self, fingerprints: Iterable[bytes]) -> None:
+        self._young.update(fingerprints)
+        if len(self._young) > self._limit:
+            self._old, self._young = self._young, set()
+
+
+class Discovery:
+    """Decides what of a visit's findings becomes a target."""
+
+    def __init__(self, policy: LinkPolicy, fingerprinter: Fingerprinter, rules: DiscoveryRules) -> None:
+        self._policy = policy
+        self._memo = LinkMemo(policy)
+        self._fingerprinter = fingerprinter
+        self._rules = rules
+        self.remembered = Remembered()
+
+    def of_page(self, target: Target, page: Page) -> tuple[Links, list[Target]]:
+        """All links of a page as columns, and the new targets among them."""
+        raw = page.links
+        decided = self._memo.resolve_all(self._base(target, page), [link[0] for link in raw], page.charset or "utf-8")
+        kept = [(link, source) for link, source in zip(decided, raw, strict=True) if type(link) is KnownLink]
+        links = Links(
+            [link.url for link, _ in kept], [source[1] for _, source in kept], [source[2] for _, source in kept]
+        )
+        if target.depth >= self._rules.max_depth or (page.nofollow and self._rules.obey_nofollow):
+            return links, []
+        remembered, obeys = self.remembered, self._rules.obey_nofollow
+        new = {
+            link.fingerprint: link
+            for link, source in kept
+            if link.in_scope and link.fingerprint not in remembered and not (obeys and "nofollow" in source[2])
+        }
+        for href in (page.canonical, page.refresh):
+            link = self._policy.decide(href, target.url) if href else None
+            if isinstance(link, KnownLink) and link.in_scope:
+                new[link.fingerprint] = link
+        return links, self._targets(target, new.values()) if new else []
+
+    def of_redirect(self, target: Target, location: str) -> tuple[str, list[Target]]:
+        """Where a redirect leads, and the target it makes, if it makes one."""
+        link = self._policy.decide(location, target.url)
+        if not isinstance(link, KnownLink):
+            return location, []
+        if not link.in_scope and target.depth:
+            return link.url, []
+        fingerprint = link.fingerprint
+        if fingerprint == target.fingerprint and link.url != target.url:
+            # The two count as one page, but only the second can be fetched.
+            fingerprint = self._fingerprinter.fingerprint(f"{link.url}#moved")
+        moved = msgspec.structs.replace(
+            target,
+            url=link.url,
+            host=link.host,
+            fingerprint=fingerprint,
+            referrer=target.url,
+            redirects=target.redirects + 1,
+            attempt=0,
+        )
+        return link.url, [moved]
+
+    def robots_elsewhere(self, target: Target, location: str) -> Target | None:
+        """The robots.txt another one redirects to; it still speaks for the first origin (RFC 9309, 2.3.1.2)."""
+        parsed = parse(location, target.url, self._policy.limits)
+        if isinstance(parsed, Rejection) or parsed.url == target.url:
+            return None
+        return msgspec.structs.replace(target, url=parsed.url, host=parsed.host, redirects=target.redirects + 1)
+
+    def of_robots(self, target: Target, sitemaps: Sequence[str]) -> list[Target]:
+        """The sitemaps that a robots.txt names."""
+        if not self._rules.sitemaps:
+            return []
+        links = (self._policy.decide(href, target.url) for href in sitemaps)
+        return [
+            Target(link.url, link.host, link.fingerprint, Kind.SITEMAP, priority.SITEMAP, referrer=target.url)
+            for link in links
+            if isinstance(link, KnownLink)
+        ]
+
+    def of_sitemap(self, target: Target, sitemap: Sitemap) -> list[Target]:
+        """What a sitemap lists: pages, the newest first, or further sitemaps."""
+        # The origins whose robots.txt named this sitemap vouch for it: their pages may stand in it too.
+        entries = entries_allowed(sitemap, target.url, (target.referrer,))
+        is_index = sitemap.kind is SitemapKind.INDEX
+        targets = []
+        for entry in sorted(entries, key=lambda entry: -(entry.lastmod_at or 0.0)):
+            link = self._policy.decide(entry.loc)
+            if not isinstance(link, KnownLink) or not (link.in_scope or is_index):
+                continue
+            found = Target(
+                link.url,
+                link.host,
+                link.fingerprint,
+                Kind.SITEMAP if is_index else Kind.PAGE,
+                priority.SITEMAP if is_index else priority.sitemap_class(self._rules.order, entry.priority),
+                target.depth + 1 if is_index else min(1, self._rules.max_depth),
+                target.referrer if is_index else target.url,
+            )
+            targets.append(found)
+        return targets
+
+    def _base(self, target: Target, page: Page) -> str:
+        if not page.base:
+            return target.url
+        parsed = parse(page.base, target.url, NO_LIMITS)
+        return parsed.url if isinstance(parsed, ParsedUrl) else target.url
+
+    def _targets(self, source: Target, links: Iterable[KnownLink]) -> list[Target]:
+        foreign: dict[str, int] = {}
+        targets = []
+        depth, order = source.depth + 1, self._rules.order
+        for link in links:
+            is_foreign = link.host != source.host
+            if is_foreign:
+                foreign[link.domain] = foreign.get(link.domain, 0) + 1
+                if foreign[link.domain] > self._rules.max_links_per_domain:
+                    continue
+            rank = priority.link_class(
+                order,
+                depth=depth,
+                path_segments=link.url.count("/") - 3,
+                has_query="?" in link.url,
+                is_foreign=is_foreign,
+            )
+            targets.append(Target(link.url, link.host, link.fingerprint, Kind.PAGE, rank, depth, source.url))
+        return targets

@@ -1,0 +1,142 @@
+"""Between the frontier and those who visit: waits where a frontier would say "nothing now".
+
+A worker sees the same four calls whether the frontier lives in its own process or in the parent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
+
+from lycosa.clock import Clock
+from lycosa.model import Lease, Settlement
+from lycosa.ports import Duplicates, Frontier
+from lycosa.wire import AskOriginal, AskRobots, Client, Leases, Original, Robots, Settle, Settled, Take
+
+# News may come late (a clock that is not ours, a host given back): look again at least this often.
+LOOK_AGAIN_SECONDS = 1.0
+
+
+class EmbeddedFrontier(Frontier, Duplicates, Protocol):
+    """A frontier that also knows what has been stored."""
+
+    def idle_until(self) -> float | None: ...
+
+    async def readmit(self) -> int: ...
+
+    def crawl_key(self) -> bytes: ...
+
+
+class Dispatch(Protocol):
+    """What a worker needs of the rest of the crawl."""
+
+    async def take(self, limit: int) -> list[Lease]:
+        """At least one lease, waiting for it if need be; none when the crawl is over."""
+
+    async def settle(self, settlements: Sequence[Settlement]) -> list[int]: ...
+
+    async def robots(self, origin: str) -> bytes: ...
+
+    async def original_of(self, digest: bytes, url: str, token: int) -> str: ...
+
+
+class Counter:
+    """The frontier's counter: workers queue up here. It knows when the crawl is over."""
+
+    def __init__(self, frontier: EmbeddedFrontier, clock: Clock, max_wait_seconds: float) -> None:
+        self.frontier = frontier
+        self._clock = clock
+        self._max_wait_seconds = max_wait_seconds
+        self._news = asyncio.Event()
+        self.is_over = False
+        self.on_settled: Callable[[Sequence[Settlement]], None] = lambda settlements: None
+
+    def window(self, worker: int) -> LocalDispatch:
+        """The counter as one worker sees it."""
+        return LocalDispatch(self, worker)
+
+    def close(self) -> None:
+        """No more leases: whoever waits goes home."""
+        self.is_over = True
+        self.tell()
+
+    def tell(self) -> None:
+        """Something may have become available."""
+        self._news.set()
+        self._news = asyncio.Event()
+
+    async def take(self, worker: int, limit: int) -> list[Lease]:
+        while not self.is_over:
+            news = self._news
+            if leases := await self.frontier.take(worker, limit):
+                return leases
+            if await self.frontier.is_finished() or self._is_hopeless():
+                self.close()
+                break
+            await self._wait(news, worker)
+        return []
+
+    def _is_hopeless(self) -> bool:
+        due = self.frontier.idle_until()
+        return due is not None and due - self._clock() > self._max_wait_seconds
+
+    async def _wait(self, news: asyncio.Event, worker: int) -> None:
+        due = self.frontier.next_at(worker)
+        pause = LOOK_AGAIN_SECONDS if due is None else min(max(due - self._clock(), 0.001), LOOK_AGAIN_SECONDS)
+        timer = asyncio.get_running_loop().call_later(pause, news.set)
+        await news.wait()
+        timer.cancel()
+
+    async def settle(self, settlements: Sequence[Settlement]) -> list[int]:
+        late = await self.frontier.settle(settlements)
+        self.on_settled(settlements)
+        self.tell()
+        return late
+
+
+class LocalDispatch:
+    """`Dispatch` for a worker in the frontier's own process."""
+
+    def __init__(self, counter: Counter, worker: int) -> None:
+        self._counter = counter
+        self._worker = worker
+
+    async def take(self, limit: int) -> list[Lease]:
+        return await self._counter.take(self._worker, limit)
+
+    async def settle(self, settlements: Sequence[Settlement]) -> list[int]:
+        return await self._counter.settle(settlements)
+
+    async def robots(self, origin: str) -> bytes:
+        return await self._counter.frontier.robots(origin)
+
+    def original_of(self, digest: bytes, url: str, token: int) -> Awaitable[str]:
+        return self._counter.frontier.original_of(digest, url, token)
+
+
+class RemoteDispatch:
+    """`Dispatch` for a worker in a process of its own."""
+
+    def __init__(self, parent: Client) -> None:
+        self._parent = parent
+
+    async def take(self, limit: int) -> list[Lease]:
+        reply = await self._parent.call(Take(limit))
+        assert isinstance(reply, Leases)
+        return reply.leases
+
+    async def settle(self, settlements: Sequence[Settlement]) -> list[int]:
+        reply = await self._parent.call(Settle(list(settlements)))
+        assert isinstance(reply, Settled)
+        return reply.late
+
+    async def robots(self, origin: str) -> bytes:
+        reply = await self._parent.call(AskRobots(origin))
+        assert isinstance(reply, Robots)
+        return reply.record
+
+    async def original_of(self, digest: bytes, url: str, token: int) -> str:
+        reply = await self._parent.call(AskOriginal(digest, url, token))
+        assert isinstance(reply, Original)
+        return reply.url

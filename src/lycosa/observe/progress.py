@@ -1,0 +1,173 @@
+"""What a person or a program sees while a crawl runs, and the summary at its end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from typing import Literal
+
+import msgspec
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from lycosa.parent import Ending, Parent
+from lycosa.ports import Counts
+from lycosa.settings import Settings
+from lycosa.store.folder import CrawlFolder
+
+Style = Literal["human", "json", "quiet"]
+_SECONDS_BETWEEN = {"human": 0.25, "json": 1.0, "quiet": 3600.0}
+
+
+class Progress:
+    """Shows a crawl while it runs; leaves the screen as it found it."""
+
+    def __init__(self, parent: Parent, settings: Settings, style: Style) -> None:
+        self._parent = parent
+        self._settings = settings
+        self._style: Style = style
+        self._console = Console(stderr=True)
+        self._live: Live | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Progress:
+        if self._style == "human" and self._console.is_terminal:
+            self._live = Live(console=self._console, auto_refresh=False, transient=True)
+            self._live.start()
+        self._task = asyncio.create_task(self._show_forever())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._task
+        self._task.cancel()
+        if self._live:
+            self._live.stop()
+
+    async def _show_forever(self) -> None:
+        # Into a file or a pipe: a line now and then, not a picture four times a second.
+        pause = 10.0 if self._style == "human" and self._live is None else _SECONDS_BETWEEN[self._style]
+        while True:
+            await asyncio.sleep(pause)
+            counts, rate = self._parent.counts(), self._parent.tally.rate()
+            if self._live:
+                self._live.update(self._picture(counts, rate), refresh=True)
+            elif self._style == "json":
+                print(json.dumps(_line(self._parent, counts, rate)), file=sys.stderr, flush=True)
+            elif self._style == "human":
+                print(_sentence(counts, rate), file=sys.stderr, flush=True)
+
+    def _picture(self, counts: Counts, rate: float) -> Group:
+        table = Table.grid(padding=(0, 3))
+        table.add_row(
+            f"[bold]{counts.pages:,}[/] pages",
+            f"[bold]{rate:,.1f}[/] pages/s",
+            f"{counts.fetched_bytes / 1e6:,.1f} MB",
+            f"{counts.hosts:,} hosts",
+            _duration(self._parent.tally.seconds()),
+        )
+        table.add_row(
+            f"{counts.queued:,} queued",
+            f"{counts.leased:,} under way",
+            f"{counts.delayed:,} to retry",
+            f"{counts.refused:,} refused",
+            f"[red]{counts.failed + counts.crashed:,} failed[/]" if counts.failed + counts.crashed else "0 failed",
+        )
+        total = self._settings.max_pages or counts.pages + counts.queued + counts.delayed or 1
+        bar = ProgressBar(total=total, completed=min(counts.pages, total), width=72)
+        return Group(table, bar, Text(self._state(counts, rate, total), style="dim"))
+
+    def _state(self, counts: Counts, rate: float, total: int) -> str:
+        if (due := self._parent.waits_until()) is not None:
+            return f"waiting: only retries are left, the next in {_duration(max(0.0, due - time.time()))}"
+        left = f", about {_duration((total - counts.pages) / rate)} left of what is known" if rate > 0 else ""
+        return f"{self._parent.workers} workers{left} · Ctrl-C stops cleanly"
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """A crawl at its end, in figures."""
+
+    ending: str
+    pages: int
+    stored: int
+    duplicate: int
+    unchanged: int
+    moved: int
+    refused: int
+    failed: int
+    crashed: int
+    queued: int
+    delayed: int
+    hosts: int
+    known: int
+    fetched_bytes: int
+    seconds: float
+    pages_per_second: float
+    worker_restarts: int
+    folder: str
+    reasons: dict[str, int]
+    recovered_rows: int
+
+    def show(self) -> None:
+        console = Console(highlight=False)
+        colour = {"finished": "green"}.get(self.ending, "yellow")
+        console.print(
+            f"[bold {colour}]{self.ending.upper()}[/]  {self.pages:,} pages from {self.hosts:,} hosts "
+            f"in {_duration(self.seconds)} ({self.pages_per_second:,.1f} pages/s this run)"
+        )
+        console.print(
+            f"  stored {self.stored:,} · duplicate {self.duplicate:,} · unchanged {self.unchanged:,} · "
+            f"moved {self.moved:,} · refused {self.refused:,} · failed {self.failed:,} · crashed {self.crashed:,}"
+        )
+        for reason, times in sorted(self.reasons.items(), key=lambda item: -item[1])[:5]:
+            console.print(f"  {times:>7,} x {reason}", markup=False)
+        if self.queued or self.delayed:
+            console.print(
+                f"  {self.queued:,} URLs are queued and {self.delayed:,} wait for a retry: the same command goes on"
+            )
+        if self.recovered_rows:
+            console.print(f"  {self.recovered_rows:,} rows of an earlier run were recovered")
+        console.print(f"  in [bold]{self.folder}[/]: warc/ pages/ links/ report.html", soft_wrap=True)
+
+
+def summary(parent: Parent, folder: CrawlFolder, ending: Ending) -> Summary:
+    """The figures at the end of a crawl."""
+    counts, tally = parent.counts(), parent.tally
+    seconds = tally.seconds()
+    names = "stored duplicate unchanged moved refused failed crashed queued delayed hosts known fetched_bytes".split()
+    return Summary(
+        ending=ending.value,
+        pages=counts.pages,
+        seconds=seconds,
+        pages_per_second=tally.pages / seconds if seconds else 0.0,
+        worker_restarts=parent.restarts,
+        folder=str(folder.path),
+        reasons=dict(tally.reasons.most_common(20)),
+        recovered_rows=parent.recovery.rows if parent.recovery else 0,
+        **{name: getattr(counts, name) for name in names},
+    )
+
+
+def _line(parent: Parent, counts: Counts, rate: float) -> dict[str, object]:
+    return {"at": time.time(), "pages_per_second": round(rate, 2), **msgspec.structs.asdict(counts)}
+
+
+def _sentence(counts: Counts, rate: float) -> str:
+    return (
+        f"{counts.pages:,} pages, {rate:,.1f} pages/s, {counts.queued:,} queued, {counts.leased:,} under way, "
+        f"{counts.delayed:,} to retry, {counts.failed + counts.crashed:,} failed, {counts.hosts:,} hosts"
+    )
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours >= 48:
+        return f"{hours // 24} d {hours % 24} h"
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s"

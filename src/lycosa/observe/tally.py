@@ -1,0 +1,58 @@
+"""What a running crawl has done so far, counted from settlements as they pass."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Sequence
+
+from lycosa.clock import Clock
+from lycosa.model import OutcomeKind, Settlement
+
+RATE_SECONDS = 10.0
+MAX_REASONS = 200
+
+
+class Tally:
+    """Counts of this run. Bounded: reasons beyond the first few hundred count as "other"."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self.started_at = clock()
+        self.pages = 0
+        self.fetches = 0
+        self.bytes = 0
+        self.statuses: Counter[int] = Counter()
+        self.reasons: Counter[str] = Counter()
+        self._recent: deque[tuple[float, int]] = deque([(self.started_at, 0)])
+        # (seconds since start, pages) for the plot of the report; thinned out as it grows.
+        self.course: list[tuple[float, int]] = [(0.0, 0)]
+
+    def add(self, settlements: Sequence[Settlement]) -> None:
+        for settlement in settlements:
+            self.pages += settlement.outcome.is_page
+            self.bytes += settlement.body_bytes
+            if settlement.status:
+                self.fetches += 1
+                self.statuses[settlement.status] += 1
+            if settlement.outcome in (OutcomeKind.FAILED, OutcomeKind.REFUSED, OutcomeKind.CRASHED):
+                reason = settlement.reason.partition(" (")[0][:80]
+                known = reason in self.reasons or len(self.reasons) < MAX_REASONS
+                self.reasons[reason if known else "other"] += 1
+        self._note_course()
+
+    def rate(self) -> float:
+        """Pages per second over the last seconds."""
+        now = self._clock()
+        self._recent.append((now, self.pages))
+        while len(self._recent) > 2 and self._recent[1][0] < now - RATE_SECONDS:
+            self._recent.popleft()
+        then, before = self._recent[0]
+        return (self.pages - before) / (now - then) if now > then else 0.0
+
+    def seconds(self) -> float:
+        return self._clock() - self.started_at
+
+    def _note_course(self) -> None:
+        at = self.seconds()
+        if at - self.course[-1][0] >= max(0.5, at / 500):
+            self.course.append((at, self.pages))

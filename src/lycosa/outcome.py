@@ -1,0 +1,97 @@
+"""How a visit can end: a closed set. One place (`worker.settlement_of`) turns an outcome into frontier state."""
+
+from __future__ import annotations
+
+import msgspec
+
+from lycosa.model import Failure, Links, Page, Refusal, Response, RobotsNews, Target
+
+NO_LINKS = Links([], [], [])
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """A page whose content was not kept before."""
+
+    response: Response
+    page: Page
+    links: Links
+    discovered: list[Target]
+    digest: bytes
+
+
+class Duplicate(msgspec.Struct, frozen=True):
+    """A page whose content is kept under another URL already."""
+
+    response: Response
+    page: Page
+    links: Links
+    discovered: list[Target]
+    digest: bytes
+    original: str
+
+
+class Unchanged(msgspec.Struct, frozen=True):
+    """The server says that nothing changed since the last visit."""
+
+    response: Response
+
+
+class Moved(msgspec.Struct, frozen=True):
+    """A redirect: its target is a discovered URL like any other."""
+
+    response: Response
+    to: str
+    discovered: list[Target]
+    robots: RobotsNews | None = None
+
+
+class Read(msgspec.Struct, frozen=True):
+    """A robots.txt or a sitemap: rules and targets, not a page."""
+
+    response: Response | None
+    discovered: list[Target]
+    robots: RobotsNews | None = None
+    note: str = ""
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """No request was sent, for this reason."""
+
+    reason: Refusal
+    detail: str = ""
+
+
+class Failed(msgspec.Struct, frozen=True):
+    """A request gave no page, for this reason."""
+
+    reason: Failure
+    detail: str = ""
+    response: Response | None = None
+    sent: bool = True
+
+
+class Crashed(msgspec.Struct, frozen=True):
+    """Our own code failed on this page; the crawl goes on."""
+
+    detail: str
+
+
+Outcome = Stored | Duplicate | Unchanged | Moved | Read | Refused | Failed | Crashed
+
+
+def urls_found(outcome: Outcome) -> list[Target]:
+    """The targets a visit discovered."""
+    match outcome:
+        case Stored() | Duplicate() | Moved() | Read():
+            return outcome.discovered
+        case _:
+            return []
+
+
+def response_of(outcome: Outcome) -> Response | None:
+    """The response a visit got, if it got one."""
+    match outcome:
+        case Refused() | Crashed():
+            return None
+        case _:
+            return outcome.response

@@ -1,0 +1,195 @@
+"""The process that owns the frontier and looks after the workers."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+from collections import deque
+from collections.abc import Sequence
+from enum import Enum
+from typing import IO
+
+import msgspec
+
+from lycosa.build import open_frontier, recover_folder, seed_targets, worker_count, write_seeds
+from lycosa.clock import steady_clock
+from lycosa.dispatch import Counter, EmbeddedFrontier
+from lycosa.errors import BackendLost
+from lycosa.observe.tally import Tally
+from lycosa.ports import Counts
+from lycosa.settings import Settings
+from lycosa.store.folder import CrawlFolder
+from lycosa.store.recover import Recovery
+from lycosa.url.canonical import ParsedUrl
+from lycosa.wire import (
+    AskOriginal,
+    AskRobots,
+    Leases,
+    Orders,
+    Original,
+    Reply,
+    Request,
+    Robots,
+    Server,
+    Settle,
+    Settled,
+    Take,
+    connect,
+)
+
+SEEDS_AT_ONCE = 1000
+# A worker that dies this often within a minute has a cause that a restart does not mend.
+MAX_DEATHS_PER_MINUTE = 20
+
+
+class Ending(Enum):
+    """How a crawl ended."""
+
+    FINISHED = "finished"
+    INCOMPLETE = "incomplete"
+    STOPPED = "stopped"
+
+
+class Parent:
+    """Runs a crawl in a folder that the caller has locked."""
+
+    def __init__(self, settings: Settings, folder: CrawlFolder, lock_fd: int) -> None:
+        self._settings = settings
+        self._folder = folder
+        self._lock_fd = lock_fd
+        self._clock = steady_clock()
+        self._workers = worker_count(settings)
+        self._processes: dict[int, asyncio.subprocess.Process] = {}
+        self._deaths: deque[float] = deque(maxlen=MAX_DEATHS_PER_MINUTE)
+        self._frontier: EmbeddedFrontier | None = None
+        self._counter: Counter | None = None
+        self._is_stopping = False
+        self.tally = Tally(self._clock)
+        self.recovery: Recovery | None = None
+        self.restarts = 0
+
+    @property
+    def workers(self) -> int:
+        return self._workers
+
+    def counts(self) -> Counts:
+        """Where all known URLs are."""
+        return self._frontier.counts() if self._frontier else Counts()
+
+    def waits_until(self) -> float | None:
+        """When a retry or back-off is due, if that is all that is left."""
+        return self._frontier.idle_until() if self._frontier else None
+
+    async def run(self, seeds: Sequence[ParsedUrl], *, revisit: bool = False) -> Ending:
+        """Crawl until there is nothing left to do, or until `stop`."""
+        write_seeds(self._folder, seeds)
+        self.recovery = recover_folder(self._settings, self._folder)
+        self._frontier = frontier = open_frontier(self._settings, self._folder.frontier, self._workers, self._clock)
+        self._counter = Counter(frontier, self._clock, self._settings.max_wait_seconds)
+        self._counter.on_settled = self.tally.add
+        try:
+            await self._plant(frontier, seeds, revisit=revisit)
+            if self._is_stopping:
+                return Ending.STOPPED
+            with (self._folder.path / "lycosa.log").open("ab") as log:
+                await self._run_workers(log)
+            is_finished = await frontier.is_finished()
+            if is_finished:
+                return Ending.FINISHED
+            return Ending.STOPPED if self._is_stopping else Ending.INCOMPLETE
+        finally:
+            await frontier.close()
+
+    async def _plant(self, frontier: EmbeddedFrontier, seeds: Sequence[ParsedUrl], *, revisit: bool) -> None:
+        if revisit and await frontier.is_finished():
+            await frontier.readmit()
+        for start in range(0, len(seeds), SEEDS_AT_ONCE):
+            some = list(seeds[start : start + SEEDS_AT_ONCE])
+            await frontier.add(seed_targets(self._settings, some, frontier.crawl_key()))
+
+    async def _run_workers(self, log: IO[bytes]) -> None:
+        try:
+            async with asyncio.TaskGroup() as group:
+                for number in range(self._workers):
+                    group.create_task(self._look_after(number, log))
+        except* BackendLost as errors:
+            raise errors.exceptions[0] from None
+        finally:
+            for process in self._processes.values():
+                if process.returncode is None:
+                    process.kill()
+
+    def stop(self) -> None:
+        """No new requests; what is under way is finished and kept. The second call stops at once."""
+        if self._is_stopping:
+            for process in self._processes.values():
+                process.kill()
+        self._is_stopping = True
+        if self._counter:
+            self._counter.close()
+
+    async def _look_after(self, number: int, log: IO[bytes]) -> None:
+        """One worker, started again as often as it dies, until the crawl is over."""
+        assert self._frontier is not None
+        assert self._counter is not None
+        while True:
+            exit_code = await self._run_worker(number, log)
+            await self._frontier.release(number)
+            if exit_code == 0 and self._counter.is_over:
+                return
+            await asyncio.to_thread(recover_folder, self._settings, self._folder, number)
+            if self._is_stopping:
+                return
+            self._counter.tell()
+            self.restarts += 1
+            self._deaths.append(self._clock())
+            if len(self._deaths) == MAX_DEATHS_PER_MINUTE and self._clock() - self._deaths[0] < 60:
+                raise BackendLost(f"worker {number} keeps dying; {self._folder.path / 'lycosa.log'} says why")
+
+    async def _run_worker(self, number: int, log: IO[bytes]) -> int:
+        ours, theirs = socket.socketpair()
+        server = Server(lambda request: self._serve(number, request))
+        await connect(ours, server)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "lycosa.worker_process",
+            str(theirs.fileno()),
+            pass_fds=(theirs.fileno(), self._lock_fd),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,  # Ctrl-C is the parent's to handle
+        )
+        theirs.close()
+        self._processes[number] = process
+        settings = msgspec.msgpack.encode(self._settings)
+        assert self._frontier
+        server.order(Orders(number, str(self._folder.path), settings, self._frontier.crawl_key()))
+        exited = asyncio.create_task(process.wait())
+        try:
+            await asyncio.wait((exited, server.failed), return_when=asyncio.FIRST_COMPLETED)
+            if server.failed.done():
+                process.kill()
+                await exited
+                server.failed.result()
+            return await exited
+        finally:
+            exited.cancel()
+            if process.returncode is None:
+                process.kill()
+            server.close()
+
+    async def _serve(self, worker: int, request: Request) -> Reply:
+        assert self._frontier is not None
+        assert self._counter is not None
+        match request:
+            case Take():
+                return Leases(await self._counter.take(worker, request.limit))
+            case Settle():
+                return Settled(await self._counter.settle(request.settlements))
+            case AskOriginal():
+                return Original(await self._frontier.original_of(request.digest, request.url, request.token))
+            case AskRobots():
+                return Robots(await self._frontier.robots(request.origin))

@@ -1,0 +1,121 @@
+"""The robots rules a worker goes by: read once per origin, kept as long as the frontier says they hold."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import NamedTuple
+
+import msgspec
+
+from lycosa.dispatch import Dispatch
+from lycosa.errors import AddressRefused, VisitError
+from lycosa.model import Lease, Refusal, Response, RobotsNews, origin_of
+from lycosa.policy.robots import (
+    DISALLOW_ALL,
+    RobotsKind,
+    RobotsMatcher,
+    RobotsRecord,
+    path_and_query,
+    robots_verdict,
+)
+
+MAX_ORIGINS = 20_000
+# A redirected robots.txt waits for its turn on another host; should it get lost, it is asked for again.
+REDIRECT_WAIT_SECONDS = 900.0
+
+
+class Ruling(msgspec.Struct, frozen=True, array_like=True):
+    """A robots record, and whether the origin may be connected to at all."""
+
+    record: RobotsRecord
+    is_address_refused: bool = False
+
+
+class _Entry(NamedTuple):
+    fetched_at: float
+    matcher: RobotsMatcher
+    ruling: Ruling
+
+
+_decode = msgspec.msgpack.Decoder(Ruling).decode
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class Rulebook:
+    """Answers whether a target may be fetched, and turns what a robots.txt fetch gave into news for the frontier."""
+
+    def __init__(self, dispatch: Dispatch, agent: str, cache_seconds: float, tries: int) -> None:
+        self._dispatch = dispatch
+        self._agent = agent
+        self._cache_seconds = cache_seconds
+        self._tries = tries
+        self._entries: OrderedDict[str, _Entry] = OrderedDict()
+
+    async def refusal(self, lease: Lease) -> Refusal | None:
+        """Why this target may not be fetched; None if it may."""
+        url = lease.target.url
+        origin = origin_of(url)
+        entry = self._entries.get(origin)
+        if entry is None or entry.fetched_at != lease.robots_at:
+            entry = await self._fetch_entry(origin)
+        if entry.matcher.allows(path_and_query(url)):
+            return None
+        if entry.ruling.is_address_refused:
+            return Refusal.ADDRESS
+        is_unreachable = entry.ruling.record.kind is RobotsKind.DISALLOW_ALL
+        return Refusal.ROBOTS_UNREACHABLE if is_unreachable else Refusal.ROBOTS
+
+    async def previous(self, origin: str) -> RobotsRecord | None:
+        """What was in force before."""
+        raw = await self._dispatch.robots(origin)
+        return _decode(raw).record if raw else None
+
+    def answered(self, origin: str, response: Response, previous: RobotsRecord | None, now: float) -> RobotsNews:
+        """The news in an HTTP answer."""
+        record = robots_verdict(
+            response.status, response.body, self._agent, now, previous, cache_seconds=self._cache_seconds
+        )
+        return self._news(origin, Ruling(record))
+
+    def unanswered(self, origin: str, error: VisitError, previous: RobotsRecord | None, now: float) -> RobotsNews:
+        """The news when there was no answer."""
+        if isinstance(error, AddressRefused):
+            record = RobotsRecord(RobotsKind.DISALLOW_ALL, DISALLOW_ALL, now, now + self._cache_seconds)
+            return self._news(origin, Ruling(record, is_address_refused=True))
+        return self._news(origin, Ruling(robots_verdict(None, b"", self._agent, now, previous)))
+
+    def gave_up(self, origin: str, now: float) -> RobotsNews:
+        """Too many redirects: as if there were no robots.txt (RFC 9309, 2.3.1.2)."""
+        return self._news(origin, Ruling(robots_verdict(404, b"", self._agent, now)))
+
+    @staticmethod
+    def redirected(origin: str, now: float) -> RobotsNews:
+        """The answer is to be had elsewhere: the origin's targets wait for it."""
+        return RobotsNews(origin, 0.0, now + REDIRECT_WAIT_SECONDS, b"", is_pending=True)
+
+    @staticmethod
+    def sitemaps_named(news: RobotsNews) -> tuple[str, ...]:
+        """The sitemaps that this robots.txt names."""
+        return _decode(news.record).record.rules.sitemaps
+
+    def _news(self, origin: str, ruling: Ruling) -> RobotsNews:
+        record = ruling.record
+        is_unreachable = record.kind is RobotsKind.DISALLOW_ALL and not ruling.is_address_refused
+        return RobotsNews(
+            origin,
+            record.fetched_at,
+            record.expires_at,
+            _encode(ruling),
+            crawl_delay_seconds=record.rules.crawl_delay_seconds or 0.0,
+            is_pending=is_unreachable and record.failures <= self._tries,
+        )
+
+    async def _fetch_entry(self, origin: str) -> _Entry:
+        raw = await self._dispatch.robots(origin)
+        assert raw, "no page is leased before its origin's robots.txt was read"
+        ruling = _decode(raw)
+        entry = _Entry(ruling.record.fetched_at, RobotsMatcher(ruling.record.rules), ruling)
+        self._entries[origin] = entry
+        if len(self._entries) > MAX_ORIGINS:
+            self._entries.popitem(last=False)
+        return entry

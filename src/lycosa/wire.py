@@ -1,0 +1,222 @@
+"""Typed messages between the parent and its workers: length-prefixed msgpack over a Unix socket.
+
+Calls made in the same turn of the event loop travel in one frame, so that thousands of visits cost few
+system calls. This file knows how messages travel, not what they mean.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable
+from itertools import count
+from typing import Any
+
+import msgspec
+
+from lycosa.errors import BackendLost
+from lycosa.model import Lease, Settlement
+
+MAX_FRAME_BYTES = 256 * 1024 * 1024
+
+
+class Take(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    """Up to this many leases, please."""
+
+    limit: int
+
+
+class Settle(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    """These visits ended; what they stored is on disk."""
+
+    settlements: list[Settlement]
+
+
+class AskOriginal(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    """Has this content been stored before?"""
+
+    digest: bytes
+    url: str
+    token: int
+
+
+class AskRobots(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    """Which robots record is in force for this origin?"""
+
+    origin: str
+
+
+class Leases(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    """Leases to visit; none means that the crawl is over."""
+
+    leases: list[Lease]
+
+
+class Settled(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    """Recorded; these tokens came too late and changed nothing."""
+
+    late: list[int]
+
+
+class Original(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    """The URL under which a content was stored first; empty if there is none."""
+
+    url: str
+
+
+class Robots(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    """A robots record, empty if there is none."""
+
+    record: bytes
+
+
+class Orders(msgspec.Struct, frozen=True, tag=True):
+    """The first message to a worker: who it is and what it works on."""
+
+    worker: int
+    folder: str
+    settings: bytes
+    crawl_key: bytes
+
+
+Request = Take | Settle | AskOriginal | AskRobots
+Reply = Leases | Settled | Original | Robots | Orders
+
+
+class Call(msgspec.Struct, frozen=True, array_like=True):
+    number: int
+    request: Request
+
+
+class Answer(msgspec.Struct, frozen=True, array_like=True):
+    number: int
+    reply: Reply
+
+
+Serve = Callable[[Request], Awaitable[Reply]]
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class _Frames(asyncio.Protocol):
+    """Cuts the byte stream into frames and sends what one turn of the loop has gathered as one frame."""
+
+    def __init__(self, decode: Callable[[bytes], list[Any]]) -> None:
+        self._decode = decode
+        self._buffer = bytearray()
+        self._gathered: list[Any] = []
+        self._transport: asyncio.Transport | None = None
+        self.closed = asyncio.get_running_loop().create_future()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        buffer = self._buffer
+        buffer += data
+        start = 0
+        while len(buffer) - start >= 4:
+            end = start + 4 + int.from_bytes(buffer[start : start + 4])
+            if end - start > MAX_FRAME_BYTES:
+                self.close()
+                return
+            if len(buffer) < end:
+                break
+            frame = bytes(buffer[start + 4 : end])
+            start = end
+            for message in self._decode(frame):
+                self.received(message)
+        if start:
+            del buffer[:start]
+
+    def received(self, message: Any) -> None:
+        raise NotImplementedError
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self.closed.done():
+            self.closed.set_result(None)
+
+    def send(self, message: Any) -> None:
+        if not self._gathered:
+            asyncio.get_running_loop().call_soon(self._flush)
+        self._gathered.append(message)
+
+    def _flush(self) -> None:
+        if self._transport and not self._transport.is_closing():
+            frame = _encode(self._gathered)
+            self._transport.write(len(frame).to_bytes(4) + frame)
+        self._gathered = []
+
+    def close(self) -> None:
+        if self._transport:
+            self._transport.close()
+
+
+class Client(_Frames):
+    """The worker's end: calls and their answers. A lost parent fails every open call with `BackendLost`."""
+
+    def __init__(self) -> None:
+        super().__init__(msgspec.msgpack.Decoder(list[Answer]).decode)
+        self._numbers = count(1)
+        self._open: dict[int, asyncio.Future[Reply]] = {}
+        self.orders: asyncio.Future[Orders] = asyncio.get_running_loop().create_future()
+
+    def received(self, message: Answer) -> None:
+        if isinstance(message.reply, Orders):
+            self.orders.set_result(message.reply)
+        elif (waiter := self._open.pop(message.number, None)) and not waiter.done():
+            waiter.set_result(message.reply)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        for waiter in self._open.values():
+            if not waiter.done():
+                waiter.set_exception(BackendLost("the parent process is gone"))
+        self._open.clear()
+
+    async def call(self, request: Request) -> Reply:
+        if self.closed.done():
+            raise BackendLost("the parent process is gone")
+        number = next(self._numbers)
+        waiter: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self._open[number] = waiter
+        self.send(Call(number, request))
+        return await waiter
+
+
+class Server(_Frames):
+    """The parent's end: answers calls as they become ready, in whatever order."""
+
+    def __init__(self, serve: Serve) -> None:
+        super().__init__(msgspec.msgpack.Decoder(list[Call]).decode)
+        self._serve = serve
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def received(self, message: Call) -> None:
+        task = asyncio.create_task(self._answer(message))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _answer(self, call: Call) -> None:
+        try:
+            self.send(Answer(call.number, await self._serve(call.request)))
+        except BackendLost as error:
+            if not self.failed.done():
+                self.failed.set_exception(error)
+            self.close()
+
+    def order(self, orders: Orders) -> None:
+        """The first message."""
+        self.send(Answer(0, orders))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        for task in self._tasks:
+            task.cancel()
+
+
+async def connect(end: socket.socket, protocol: Client | Server) -> None:
+    """Speak over one end of a socket pair."""
+    end.setblocking(False)
+    await asyncio.get_running_loop().create_unix_connection(lambda: protocol, sock=end)

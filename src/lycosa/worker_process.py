@@ -1,0 +1,48 @@
+"""A worker in a process of its own: `python -m lycosa.worker_process FD`, started by the parent."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+
+import msgspec
+import uvloop
+
+from lycosa.build import make_worker
+from lycosa.dispatch import RemoteDispatch
+from lycosa.settings import Settings
+from lycosa.store.folder import CrawlFolder
+from lycosa.wire import Client, connect
+
+
+async def work(fd: int) -> None:
+    """Take orders from the parent and visit until the crawl is over."""
+    client = Client()
+    await connect(socket.socket(fileno=fd), client)
+    # Without a parent no work of ours can count: leave at once, whatever is under way.
+    client.closed.add_done_callback(lambda _: os._exit(1))
+    orders = await client.orders
+    settings = msgspec.msgpack.decode(orders.settings, type=Settings)
+    worker = make_worker(
+        settings, CrawlFolder(Path(orders.folder)), orders.worker, RemoteDispatch(client), orders.crawl_key
+    )
+    await worker.run()
+    await worker.close()
+
+
+def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Pages make many short-lived containers and no cycles worth looking for often.
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+    uvloop.run(work(int(sys.argv[1])))
+    # The socket's end would be taken for a lost parent; everything is on disk by now.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
