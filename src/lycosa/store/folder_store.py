@@ -1,0 +1,193 @@
+"""The store in a crawl's folder: WARC records, the journal, and the tables behind it.
+
+`put` only fills buffers. `sync` writes the WARC records, then the journal, on a thread of its own; the tables
+are written by another whenever enough rows have come. A part is completed only after a sync that covers it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import NamedTuple
+
+import msgspec
+
+from lycosa.errors import BackendLost
+from lycosa.model import Links, Page, Response, Visit
+from lycosa.settings import Settings
+from lycosa.store.files import OPEN, Names, SyncFailed
+from lycosa.store.folder import JOURNAL, PARQUET, CrawlFolder
+from lycosa.store.journal import Journal, Row
+from lycosa.store.tables import MAX_BUFFER_BYTES, Batch, Part
+from lycosa.store.warc import WarcWriter
+
+_log = logging.getLogger(__name__)
+NO_LINKS = Links([], [], [])
+
+
+class _Sheet(NamedTuple):
+    """A part being filled, with its journal."""
+
+    part: Part
+    journal: Journal
+
+
+class FolderStore:
+    """Keeps the visits of one worker in a crawl's folder (`ports.Store`). Raises `BackendLost`."""
+
+    def __init__(
+        self, folder: CrawlFolder, worker: int, settings: Settings, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._folder = folder
+        self._settings = settings
+        self._warc = WarcWriter(folder, worker, settings, clock)
+        self._names = Names(worker, clock)
+        self._sheet: _Sheet | None = None
+        # Full, waiting for the commit that covers their last rows.
+        self._full: list[_Sheet] = []
+        self._has_news = False
+        self._is_broken = False
+        self._one_commit = asyncio.Lock()
+        self._committer = ThreadPoolExecutor(1, thread_name_prefix="store-commit")
+        self._tabler = ThreadPoolExecutor(1, thread_name_prefix="store-tables")
+        self._table_jobs: list[Future[None]] = []
+        # Journals whose part could not be written; `recover` makes up for them at the next start.
+        self.abandoned = 0
+
+    def put(self, visit: Visit, response: Response | None, page: Page | None, links: Links = NO_LINKS) -> None:
+        """Buffer a visit; it is on disk once `sync` returned."""
+        self._refuse_if_broken()
+        try:
+            sheet = self._writable()
+            if response is not None:
+                file, offset, length = self._warc.append(response, visit.fetched_at)
+                visit = msgspec.structs.replace(visit, warc_file=file, warc_offset=offset, warc_length=length)
+        except OSError as error:
+            raise BackendLost(f"{self._folder.path}: cannot be written: {error.strerror}") from error
+        visit = _journaled(sheet.journal, visit, has_page=page is not None)
+        sheet.part.add(visit, page.text if page else "", links)
+        self._has_news = True
+        if sheet.part.buffered_bytes >= MAX_BUFFER_BYTES:
+            self._submit(sheet.part, sheet.part.take())
+
+    async def sync(self) -> None:
+        """Make every visit put so far durable. After a full disk it may be called again and goes on."""
+        async with self._one_commit:
+            self._refuse_if_broken()
+            if not self._has_news:
+                return
+            self._stage()
+            await self._commit()
+            self._complete_parts()
+            await self._catch_up(behind=2)
+
+    async def close(self) -> None:
+        """Make everything durable, complete the tables, give the files their names."""
+        self._warc.finish()
+        self._retire()
+        self._has_news = True
+        try:
+            await self.sync()
+            await self._catch_up(behind=0)
+        finally:
+            self._committer.shutdown()
+            self._tabler.shutdown()
+
+    def _writable(self) -> _Sheet:
+        if self._sheet is None:
+            name = self._names.new(self._is_taken)
+            self._sheet = _Sheet(Part(self._folder, name), Journal(self._folder, name))
+        return self._sheet
+
+    def _is_taken(self, name: str) -> bool:
+        return any((self._folder.pages / (name + end)).exists() for end in (PARQUET, PARQUET + OPEN, JOURNAL + OPEN))
+
+    def _stage(self) -> None:
+        """Fix what this commit covers; a sheet that is full gets no more rows."""
+        self._has_news = False
+        self._warc.stage()
+        if self._sheet is not None:
+            self._sheet.journal.stage()
+            if self._sheet.part.rows >= self._settings.parquet_rows:
+                self._retire()
+
+    def _retire(self) -> None:
+        if self._sheet is not None:
+            self._sheet.journal.stage()
+            self._full.append(self._sheet)
+            self._sheet = None
+
+    async def _commit(self) -> None:
+        journals = [sheet.journal for sheet in self._full]
+        if self._sheet is not None:
+            journals.append(self._sheet.journal)
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.run_in_executor(self._committer, self._write, journals)
+        except OSError as error:
+            self._has_news = True
+            raise BackendLost(f"{self._folder.path}: cannot be written: {error.strerror}") from error
+        except SyncFailed as error:
+            self._is_broken = True
+            raise BackendLost(f"{self._folder.path}: the disk lost what was written: {error}") from error
+        except asyncio.CancelledError:
+            # The thread may or may not have written it: the next sync looks again.
+            self._has_news = True
+            raise
+
+    def _write(self, journals: list[Journal]) -> None:
+        self._warc.commit()
+        for journal in journals:
+            journal.commit(power_safe=self._settings.durability == "power")
+
+    def _complete_parts(self) -> None:
+        for sheet in self._full:
+            self._submit(sheet.part, sheet.part.take(), completes=sheet.journal)
+        self._full.clear()
+
+    def _submit(self, part: Part, batch: Batch, completes: Journal | None = None) -> None:
+        self._table_jobs.append(self._tabler.submit(self._write_table, part, batch, completes))
+
+    def _write_table(self, part: Part, batch: Batch, completes: Journal | None) -> None:
+        if part.is_whole:
+            try:
+                part.write(batch)
+                if completes is not None:
+                    part.finish()
+                    completes.remove()
+                return
+            except (OSError, SyncFailed) as error:
+                self.abandoned += 1
+                _log.warning("a Parquet part could not be written (%s); its rows wait in the journal", error)
+                part.abandon()
+        if completes is not None:
+            completes.close()
+
+    async def _catch_up(self, behind: int) -> None:
+        """Wait until at most so many writes of tables are under way: they hold rows in memory."""
+        while len(self._table_jobs) > behind:
+            # Shielded: a visit that is given up must not take the rows of others with it.
+            await asyncio.shield(asyncio.wrap_future(self._table_jobs[0]))
+            self._table_jobs.pop(0)
+
+    def _refuse_if_broken(self) -> None:
+        if self._is_broken:
+            raise BackendLost(f"{self._folder.path}: a write to disk failed and may be lost; start again to recover")
+
+
+def _journaled(journal: Journal, visit: Visit, *, has_page: bool) -> Visit:
+    """Append a row to the journal; returns the visit as it was kept."""
+    try:
+        journal.append(Row(visit, has_page))
+    except UnicodeEncodeError:
+        # Half of a surrogate pair has no UTF-8 form.
+        values = msgspec.structs.asdict(visit)
+        texts = {
+            name: value.encode("utf-8", "replace").decode() for name, value in values.items() if type(value) is str
+        }
+        visit = msgspec.structs.replace(visit, **texts)
+        journal.append(Row(visit, has_page))
+    return visit

@@ -1,0 +1,131 @@
+"""Reading a crawl back: SQL over its tables, the versions of a page, and the bytes that came.
+
+Everything here only reads, so it may run beside the crawl: each answer is of one moment.
+"""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import duckdb
+import msgspec
+import pyarrow as pa
+
+from lycosa.model import OutcomeKind, Response, Visit
+from lycosa.store.folder import PARQUET, CrawlFolder
+from lycosa.store.journal import name_of, read_rows
+from lycosa.store.record import MAX_BODY_BYTES, Record, RecordLost, read_record, read_response, records
+from lycosa.store.tables import LINKS, plain, waiting_table
+
+__all__ = [
+    "RecordLost",
+    "Version",
+    "all_records",
+    "connect",
+    "page_at",
+    "read_record",
+    "read_response",
+    "response_of_visit",
+    "versions",
+]
+
+_FIELDS = [field.name for field in msgspec.structs.fields(Visit)]
+# The outcomes that bring content of their own.
+_WITH_CONTENT = (OutcomeKind.STORED, OutcomeKind.DUPLICATE)
+
+
+class Version(NamedTuple):
+    """What one visit of a URL found. `text` is None while only the journal knows the visit."""
+
+    visit: Visit
+    text: str | None
+
+
+def connect(folder: CrawlFolder) -> duckdb.DuckDBPyConnection:
+    """A DuckDB connection with the views `pages` and `links`, as the folder was at this moment.
+
+    Visits whose part is not written yet are in `pages` too, their `text` null; their links are not in `links`.
+    """
+    # Journals first: rows that move into a part meanwhile are found there, and left out here.
+    waiting = {name_of(journal): _visits(journal) for journal in folder.journals()}
+    pages, links = (sorted(place.glob(f"*{PARQUET}")) for place in (folder.pages, folder.links))
+    for part in pages:
+        waiting.pop(part.name.removesuffix(PARQUET), None)
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'")
+    _view(connection, "pages", pages, waiting_table([visit for visits in waiting.values() for visit in visits]))
+    _view(connection, "links", links, plain(LINKS).empty_table())
+    return connection
+
+
+def versions(folder: CrawlFolder, url: str) -> list[Visit]:
+    """Every visit of a URL, oldest first."""
+    return [version.visit for version in _versions(folder, url, with_text=False)]
+
+
+def page_at(folder: CrawlFolder, url: str, at: float | None = None) -> Version | None:
+    """The newest version with content of a URL, at or before a moment; None if there is none."""
+    found = [
+        version
+        for version in _versions(folder, url, with_text=True)
+        if version.visit.outcome in _WITH_CONTENT and (at is None or version.visit.fetched_at <= at)
+    ]
+    return found[-1] if found else None
+
+
+def response_of_visit(folder: CrawlFolder, visit: Visit, *, max_body_bytes: int = MAX_BODY_BYTES) -> Response | None:
+    """The exchange of a visit, or None if it had none; an unchanged page has the one it was compared with.
+
+    Raises `RecordLost`.
+    """
+    if visit.status == 304 and (before := page_at(folder, visit.url, visit.fetched_at)) is not None:
+        visit = before.visit
+    if visit.warc_offset < 0:
+        return None
+    return read_response(folder, visit.warc_file, visit.warc_offset, visit.warc_length, max_body_bytes=max_body_bytes)
+
+
+def all_records(folder: CrawlFolder) -> Iterator[Record]:
+    """Every whole WARC record of a crawl, file by file; those being written last."""
+    for path in [*folder.warc_files(), *folder.open_warcs()]:
+        yield from records(path)
+
+
+def _versions(folder: CrawlFolder, url: str, *, with_text: bool) -> list[Version]:
+    columns = ", ".join("epoch_us(fetched_at) AS fetched_at" if name == "fetched_at" else name for name in _FIELDS)
+    text = "text" if with_text else "NULL"
+    # The names are ours; what a user gives goes in as a parameter.
+    query = f"SELECT {columns}, {text} FROM pages WHERE url = ? ORDER BY pages.fetched_at"  # noqa: S608
+    with connect(folder) as connection:
+        return [Version(_visit(row), row[-1]) for row in connection.execute(query, [url]).fetchall()]
+
+
+def _visit(row: Sequence[Any]) -> Visit:
+    values = dict(zip(_FIELDS, row, strict=False))
+    values["fetched_at"] /= 1_000_000
+    values["outcome"] = OutcomeKind[values["outcome"].upper()]
+    return Visit(**values)
+
+
+def _visits(journal: Path) -> list[Visit]:
+    try:
+        return [row.visit for row in read_rows(journal)]
+    except FileNotFoundError:
+        return []  # its part was completed just now
+
+
+def _view(connection: duckdb.DuckDBPyConnection, name: str, parts: list[Path], waiting: pa.Table) -> None:
+    connection.register(f"{name}_waiting", waiting)
+    query = f"SELECT * FROM {name}_waiting"  # noqa: S608
+    if parts:
+        files = ", ".join(_quoted(part) for part in parts)
+        query = f"SELECT * FROM read_parquet([{files}]) UNION ALL BY NAME {query}"  # noqa: S608
+    connection.execute(f"CREATE VIEW {name} AS {query}")
+
+
+def _quoted(path: Path) -> str:
+    # DuckDB takes file names for patterns.
+    return "'" + glob.escape(str(path)).replace("'", "''") + "'"
