@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from lycosa.url.canonical import ParsedUrl, Rejection, UrlLimits, parse
@@ -137,6 +139,31 @@ def test_memory_is_bounded_whatever_the_links(href: str) -> None:
     for number in range(5000):
         memo.resolve_all(f"http://a/{number % 7}/{number}", [href.format(number), "/home"])
         assert remembered(memo) <= 850
+
+
+def test_memory_is_bounded_on_endless_directories() -> None:
+    memo = LinkMemo(policy(), max_links=800)
+    for number in range(5000):
+        memo.resolve_all(f"http://a{number}/{number}/", ["http://b/"])
+        assert remembered(memo) <= 850
+
+
+def test_links_met_again_take_no_room() -> None:
+    memo = LinkMemo(policy(), max_links=100)
+    hrefs = ["?r", "/r", "r", "http://b/", "#r"]
+    first = memo.resolve_all(BASE, hrefs)
+    for _ in range(1000):
+        assert all(one is other for one, other in zip(memo.resolve_all(BASE, hrefs), first, strict=True))
+    assert not memo._old_shared
+    assert not memo._old_tables
+
+
+def test_an_endless_base_costs_no_more_than_a_long_one() -> None:
+    base = "http://a/" + "b/" * 500_000
+    started = time.process_time()
+    links = LinkMemo(policy()).resolve_all(base, ["c", "?d", "/e"] * 700)
+    assert time.process_time() - started < 0.5
+    assert set(map(shown, links)) == {Rejection.RELATIVE}
 
 
 def test_what_is_met_often_survives_when_the_rest_is_forgotten() -> None:

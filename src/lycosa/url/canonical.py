@@ -15,6 +15,7 @@ import msgspec
 import url as rust_url
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+# Spaces, dot segments and fragments go, so a text longer than the limit may give a URL within it; but not any length.
 _PARSE_FACTOR = 4
 
 
@@ -67,9 +68,16 @@ class _Origin(msgspec.Struct, frozen=True, gc=False):
 
 
 def parse(raw: str, base: str | None = None, limits: UrlLimits = DEFAULT_LIMITS) -> ParsedUrl | Rejection:
-    """Resolve `raw` as a browser would and give its fetch form, or say why it has none. Never raises."""
-    if limits.max_length and len(raw) > limits.max_length * _PARSE_FACTOR:
-        return _reason_unparsed(raw)
+    """Resolve `raw` as a browser would and give its fetch form, or say why it has none. Never raises.
+
+    A base many times longer than a URL may be is no base: each link of its page would cost as much as that is long.
+    """
+    if limits.max_length:
+        longest = limits.max_length * _PARSE_FACTOR
+        if len(raw) > longest:
+            return _reason_unparsed(raw)
+        if base is not None and len(base) > longest:
+            base = None
     serialised = serialise(raw, base)
     return fetch_form(serialised, limits) if isinstance(serialised, str) else serialised
 
@@ -224,7 +232,7 @@ def _reason_unparsed(raw: str) -> Rejection:
     return Rejection.SCHEME if _FOREIGN_SCHEME.match(raw) else Rejection.TOO_LONG
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=16_384)
 def _read_origin(prefix: str) -> _Origin | Rejection:
     """Read `scheme://[userinfo@]host[:port]` as serialised. Userinfo goes: a link must not make us log in."""
     scheme, _, authority = prefix.partition("://")

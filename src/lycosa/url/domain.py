@@ -7,7 +7,7 @@ from functools import lru_cache
 from publicsuffixlist import PublicSuffixList
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=16_384)
 def registered_domain(host: str) -> str:
     """`example.co.uk` for `a.b.example.co.uk`. Addresses, public suffixes and single labels stand for themselves.
 

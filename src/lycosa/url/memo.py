@@ -160,7 +160,9 @@ class LinkMemo:
         return [of_origin(href) or shared(href) or of_directory(href) or miss(href, page) for href in hrefs]
 
     def _open(self, base_url: str) -> _Page | None:
-        base = serialise(base_url)
+        if self._kept > self._max_young:
+            self._turn()
+        base = serialise(base_url) if len(base_url) <= _MAX_MEMO_CHARS else Rejection.TOO_LONG
         if isinstance(base, Rejection) or not base.startswith(("http://", "https://")):
             return None
         document = base.partition("#")[0].partition("?")[0]
@@ -172,7 +174,7 @@ class LinkMemo:
         table = self._tables.get(place)
         if table is None:
             table = self._tables[place] = self._old_tables.pop(place, {})
-            self._count(1 + len(table))
+            self._kept += 1 + len(table)
         return table
 
     def _miss(self, href: str, page: _Page) -> Link:
@@ -192,19 +194,21 @@ class LinkMemo:
         return self._keep(self._shared if link is _FOREIGN else page.directory_links, href, link)
 
     def _absolute(self, href: str) -> Link:
-        link = self._shared.get(href) or self._old_shared.get(href) or self._follow(href, None)
-        return self._keep(self._shared, href, link)
+        if link := self._shared.get(href):
+            return link
+        return self._keep(self._shared, href, self._old_shared.get(href) or self._follow(href, None))
 
     def _keep(self, table: dict[str, Link], href: str, link: Link) -> Link:
         if len(table) >= self._max_table and table is not self._shared:
             table.clear()
         table[href] = link
-        self._count(1)
+        self._kept += 1
+        if self._kept > self._max_young:
+            self._turn()
         return link
 
-    def _count(self, kept: int) -> None:
-        self._kept += kept
-        if self._kept > self._max_young:
-            self._old_shared, self._shared = self._shared, {}
-            self._old_tables, self._tables = self._tables, {}
-            self._kept = 0
+    def _turn(self) -> None:
+        """Make what is remembered the old generation, and forget the old one."""
+        self._old_shared, self._shared = self._shared, {}
+        self._old_tables, self._tables = self._tables, {}
+        self._kept = 0

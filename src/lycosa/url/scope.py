@@ -45,8 +45,8 @@ class Scope:
         seeds = list(seeds)
         self._reach = reach
         self._seed_urls = frozenset(seed.url for seed in seeds)
-        self._hosts = frozenset(seed.host for seed in seeds)
-        self._domains = frozenset(registered_domain(seed.host) for seed in seeds)
+        hosts = frozenset(seed.host for seed in seeds)
+        self._places = hosts if reach == "host" else frozenset(map(registered_domain, hosts))
         self._include = _any_of(include, "include")
         self._exclude = _any_of(exclude, "exclude")
 
@@ -54,22 +54,13 @@ class Scope:
         """What the crawl makes of a canonical URL on this host and registered domain."""
         if url in self._seed_urls:
             return _IN_SCOPE
-        if not self._reaches(host, domain):
+        if self._reach != "any" and (host if self._reach == "host" else domain) not in self._places:
             return Verdict.OUT_OF_SCOPE
         if self._exclude is not None and self._exclude.search(url.encode()):
             return Verdict.EXCLUDED
         if self._include is not None and not self._include.search(url.encode()):
             return Verdict.NOT_INCLUDED
         return _IN_SCOPE
-
-    def _reaches(self, host: str, domain: str) -> bool:
-        match self._reach:
-            case "host":
-                return host in self._hosts
-            case "domain":
-                return domain in self._domains
-            case "any":
-                return True
 
 
 def _any_of(patterns: Sequence[str], setting: str) -> Any:
