@@ -7,7 +7,7 @@ URLs are parsed is known elsewhere. RFC 9309 decides; where it is silent, Google
 from bisect import bisect_right
 from collections.abc import Iterator
 from enum import StrEnum
-from string import ascii_letters
+from string import ascii_letters, hexdigits
 
 import msgspec
 
@@ -226,34 +226,34 @@ def _well_formed(value: str) -> str:
 # RFC 9309 2.2.2 makes a character and its escape equal. Not for these: an escaped "?" or "/" is data where the
 # bare one is structure, and "Disallow: /*?" must not catch /wiki/What%3F (Google agrees).
 _STRUCTURE = "/?#[]&=+;%"
-_DECODED = {f"{code:02X}": chr(code) for code in range(0x20, 0x7F) if chr(code) not in _STRUCTURE}
-_HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
+
+
+def _spelling(code: int) -> str:
+    return chr(code) if 0x20 <= code < 0x7F and chr(code) not in _STRUCTURE else f"%{code:02X}"
+
+
+_ESCAPES = {high + low: _spelling(int(high + low, 16)) for high in hexdigits for low in hexdigits}
 
 
 def escape_pattern(pattern: str) -> str:
     """Non-ASCII as percent escapes, escapes in upper case; nothing else changes (Google's MaybeEscapePattern)."""
+    if "%" not in pattern and pattern.isascii():
+        return pattern
     if not pattern.isascii():
         octets = pattern.encode("utf-8", "surrogateescape")
         pattern = "".join(chr(octet) if octet < 0x80 else f"%{octet:02X}" for octet in octets)
-    if "%" not in pattern:
-        return pattern
     first, *rest = pattern.split("%")
-    return first + "".join(f"%{part[:2].upper()}{part[2:]}" if _is_escape(part) else f"%{part}" for part in rest)
-
-
-def _is_escape(part: str) -> bool:
-    return len(part) >= 2 and part[0] in _HEX_DIGITS and part[1] in _HEX_DIGITS
+    return first + "".join(f"%{part[:2].upper()}{part[2:]}" if part[:2] in _ESCAPES else f"%{part}" for part in rest)
 
 
 def _canonical(text: str) -> str:
     """Equal for equal paths: what may stand bare stands bare, the rest is escaped in upper case."""
     if "%" not in text and text.isascii():
         return text
-    first, *rest = escape_pattern(text).split("%")
-    decoded = (_DECODED.get(part[:2]) for part in rest)
-    return first + "".join(
-        f"%{part}" if character is None else character + part[2:] for part, character in zip(rest, decoded, strict=True)
-    )
+    if not text.isascii():
+        text = escape_pattern(text)
+    first, *rest = text.split("%")
+    return first + "".join([_ESCAPES.get(part[:2], f"%{part[:2]}") + part[2:] for part in rest])
 
 
 def path_and_query(url: str) -> str:
@@ -279,6 +279,11 @@ def _first_of(text: str, characters: str, start: int) -> int:
 # --- matching ---------------------------------------------------------------------------------------------
 
 
+# (length of the pattern, is allowed, pattern as written): the greatest wins, so the longest, then Allow.
+_Verdict = tuple[int, bool, str]
+_SILENCE: _Verdict = (0, True, "")
+
+
 class RobotsDecision(msgspec.Struct, frozen=True, gc=False):
     """Whether a path may be fetched, and the rule that decided; None: no rule speaks of it."""
 
@@ -293,7 +298,7 @@ class _Wildcard(msgspec.Struct, frozen=True, gc=False):
     head: str
     parts: tuple[str, ...]
     tail: str
-    verdict: "_Verdict"
+    verdict: _Verdict
 
     @property
     def wants_query(self) -> bool:
@@ -312,11 +317,6 @@ class _Wildcard(msgspec.Struct, frozen=True, gc=False):
                 return False
             at += len(part)
         return True
-
-
-# (length of the pattern, is allowed, pattern as written): the greatest wins, so the longest, then Allow.
-_Verdict = tuple[int, bool, str]
-_SILENCE: _Verdict = (0, True, "")
 
 
 class RobotsMatcher:
@@ -373,10 +373,11 @@ class RobotsMatcher:
 def _with_index_pages(rules: tuple[Rule, ...]) -> Iterator[Rule]:
     for allowed, pattern in rules:
         yield allowed, pattern
-        directory, slash, name = pattern.rpartition("/")
         # Google's rule: who allows /a/index.html allows /a/, which is the same page.
-        if allowed and slash and name.startswith("index.htm"):
-            yield True, f"{directory}/$"
+        if allowed and "/index.htm" in pattern:
+            directory, _, name = pattern.rpartition("/")
+            if name.startswith("index.htm"):
+                yield True, f"{directory}/$"
 
 
 def _sort_in(
@@ -388,17 +389,15 @@ def _sort_in(
 ) -> None:
     is_anchored = pattern.endswith("$")
     # Escaped stars and dollars become bare only here, after the cut, and so stand for themselves.
-    parts = [_canonical(part) for part in pattern.removesuffix("$").split("*")]
-    head, inner, tail = parts[0], parts[1:-1], parts[-1]
-    if len(parts) == 1 and is_anchored:
+    head, *parts = [_canonical(part) for part in pattern.removesuffix("$").split("*")]
+    if is_anchored and not parts:
         exact[head] = max(verdict, exact.get(head, _SILENCE))
-    elif not any(parts[1:]) and not (is_anchored and tail):
+    elif not any(parts):
         prefixes[head] = max(verdict, prefixes.get(head, _SILENCE))
     else:
-        if not is_anchored:
-            inner, tail = parts[1:], ""
-        inner = [part for part in inner if part]
-        wildcards.append(_Wildcard(max((head, tail, *inner), key=len), head, tuple(inner), tail, verdict))
+        tail = parts.pop() if is_anchored else ""
+        inner = tuple(part for part in parts if part)
+        wildcards.append(_Wildcard(max((head, tail, *inner), key=len), head, inner, tail, verdict))
 
 
 def _nested(ordered: list[str], verdicts: dict[str, _Verdict]) -> tuple[list[int], list[_Verdict]]:
@@ -435,7 +434,13 @@ class RobotsRecord(msgspec.Struct, frozen=True, array_like=True):
     expires_at: float
     failures: int = 0
     failing_since_at: float | None = None
-    last_copy: RobotsRules | None = None
+    # The last good copy while `rules` is something else, so that no record carries its rules twice.
+    set_aside: RobotsRules | None = None
+
+    @property
+    def last_copy(self) -> RobotsRules | None:
+        """The rules of the last robots.txt that could be read."""
+        return self.rules if self.kind in {RobotsKind.RULES, RobotsKind.LAST_COPY} else self.set_aside
 
 
 def robots_verdict(
@@ -451,13 +456,12 @@ def robots_verdict(
     expires_at = now + cache_seconds
     last_copy = previous.last_copy if previous else None
     if status is not None and 200 <= status < 300:
-        rules = parse_robots(body, agent)
-        return RobotsRecord(RobotsKind.RULES, rules, now, expires_at, last_copy=rules)
+        return RobotsRecord(RobotsKind.RULES, parse_robots(body, agent), now, expires_at)
     if status == 304 and last_copy is not None:
-        return RobotsRecord(RobotsKind.RULES, last_copy, now, expires_at, last_copy=last_copy)
+        return RobotsRecord(RobotsKind.RULES, last_copy, now, expires_at)
     # 429 means too many requests, so less of them (Google; RFC 9309 leaves it open).
     if status is not None and 400 <= status < 500 and status != 429:
-        return RobotsRecord(RobotsKind.ALLOW_ALL, ALLOW_ALL, now, expires_at, last_copy=last_copy)
+        return RobotsRecord(RobotsKind.ALLOW_ALL, ALLOW_ALL, now, expires_at, set_aside=last_copy)
     return _failed(now, previous, last_copy)
 
 
@@ -470,10 +474,9 @@ def _failed(now: float, previous: RobotsRecord | None, last_copy: RobotsRules | 
     last_copy_at = since_at + LAST_COPY_AFTER_SECONDS
     # 2 ** 7 is already past the longest wait; an unbounded exponent would overflow after a year of failures.
     expires_at = now + min(FIRST_RETRY_SECONDS * 2.0 ** min(failures - 1, 7), MAX_RETRY_SECONDS)
-    if last_copy is not None and now >= last_copy_at:
-        kind, rules = RobotsKind.LAST_COPY, last_copy
-    else:
-        kind, rules = RobotsKind.DISALLOW_ALL, DISALLOW_ALL
-        if last_copy is not None:
-            expires_at = min(expires_at, last_copy_at)
-    return RobotsRecord(kind, rules, now, expires_at, failures, since_at, last_copy)
+    if last_copy is None:
+        return RobotsRecord(RobotsKind.DISALLOW_ALL, DISALLOW_ALL, now, expires_at, failures, since_at)
+    if now >= last_copy_at:
+        return RobotsRecord(RobotsKind.LAST_COPY, last_copy, now, expires_at, failures, since_at)
+    expires_at = min(expires_at, last_copy_at)
+    return RobotsRecord(RobotsKind.DISALLOW_ALL, DISALLOW_ALL, now, expires_at, failures, since_at, last_copy)
