@@ -12,6 +12,7 @@ from lycosa.policy.robots import (
     MAX_CRAWL_DELAY_SECONDS,
     MAX_ROBOTS_BYTES,
     MAX_SITEMAPS,
+    MAX_WILDCARDS,
     RobotsDecision,
     RobotsKind,
     RobotsMatcher,
@@ -251,6 +252,16 @@ def test_many_stars_cost_one_pass_over_the_path(pattern: str) -> None:
     path = CountedPath("/" + "a" * 8000 + "c")
     matcher.allows(path)
     assert 0 < CountedPath.looked_at <= 2 * len(path)
+
+
+def test_too_many_wildcards_forbid_more_and_never_less() -> None:
+    many = tuple((False, f"/a*{number}$") for number in range(MAX_WILDCARDS))
+    rules = RobotsRules(rules=(*many, (False, "/b*x"), (True, "/c*x"), (False, "/c")))
+    matcher = RobotsMatcher(rules)
+    assert matcher.explain("/a-77").rule == (False, "/a*77$")
+    assert matcher.explain("/b").rule == (False, "/b*x")
+    assert matcher.explain("/cx").rule == (False, "/c")
+    assert matcher.allows("/a")
 
 
 # --- what an answer means ---
