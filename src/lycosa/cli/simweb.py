@@ -90,7 +90,9 @@ def _serve(args: argparse.Namespace) -> int:
 
 async def _serve_until_stopped(plan: WebPlan, args: argparse.Namespace) -> None:
     from lycosa.simweb import Listening, SimWeb
+    from lycosa.simweb.server import allow_many_connections
 
+    allow_many_connections()
     is_stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, is_stopped.set)

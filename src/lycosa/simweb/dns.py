@@ -33,8 +33,10 @@ class Query(NamedTuple):
 class DnsServer(asyncio.DatagramProtocol):
     """Answers questions from a lookup; `None` from the lookup means that the name does not exist."""
 
-    def __init__(self, lookup: Lookup, *, ttl_seconds: int = 60) -> None:
+    def __init__(self, lookup: Lookup, *, ttl_seconds: int = 60, is_log_kept: bool = True) -> None:
         self.queries: list[Query] = []
+        self.count = 0
+        self._is_log_kept = is_log_kept
         self._lookup = lookup
         self._ttl_seconds = ttl_seconds
         self._transport: asyncio.DatagramTransport | None = None
@@ -70,7 +72,9 @@ class DnsServer(asyncio.DatagramProtocol):
             type_, class_ = struct.unpack_from("!HH", message, end)
         except (IndexError, struct.error, UnicodeDecodeError):
             return struct.pack("!6H", number, flags | _FORMAT_ERROR, 0, 0, 0, 0)
-        self.queries.append(Query(time.monotonic(), name, type_))
+        self.count += 1
+        if self._is_log_kept:
+            self.queries.append(Query(time.monotonic(), name, type_))
         question = message[12 : end + 4]
         addresses = self._lookup(name) if class_ == _CLASS_IN else None
         if addresses is None:

@@ -36,13 +36,17 @@ class LoggedRequest(msgspec.Struct):
 class RequestLog:
     """Notes requests as they arrive and end."""
 
-    def __init__(self, file: Path | None = None, *, is_kept: bool = True) -> None:
+    def __init__(self, *, is_kept: bool = True) -> None:
         self.requests: list[LoggedRequest] = []
         self.count = 0
         self._is_kept = is_kept
-        self._descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644) if file else None
+        self._descriptor: int | None = None
         self._waiting: list[LoggedRequest] = []
         self._encode = msgspec.json.Encoder().encode
+
+    def open(self, file: Path) -> None:
+        """Append to a file from now on."""
+        self._descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 
     def arrive(self, host: str, path: str, connection: int, method: str, user_agent: str) -> LoggedRequest:
         """Note a request whose head is complete."""

@@ -25,6 +25,7 @@ import lycosa
 from .layout import Layout
 from .log import LoggedRequest, read_log
 from .plan import WebPlan
+from .server import allow_many_connections
 from .truth import Truth, truth_of
 from .web import Listening, SimWeb
 
@@ -138,6 +139,7 @@ class SimWebProcess:
 
 def run_child(order: Order) -> None:
     """Serve until standard input ends or the parent is gone."""
+    allow_many_connections()
     uvloop.run(_serve(order))
 
 

@@ -7,6 +7,7 @@ coroutine that does to the connection what it likes (the place for tarpits, bomb
 from __future__ import annotations
 
 import asyncio
+import resource
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -64,13 +65,23 @@ class Site(Protocol):
 def loopback_socket(port: int) -> socket.socket:
     """A listening socket for every 127.x.y.z that nothing outside this machine can reach."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    # Where the kernel refuses this, the check of each connection's own address remains.
-    with suppress(OSError, AttributeError):
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"lo\0")
-    listener.bind(("0.0.0.0", port))  # noqa: S104 - restricted to the loopback device above
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Where the kernel refuses this, the check of each connection's own address remains.
+        with suppress(OSError, AttributeError):
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"lo\0")
+        listener.bind(("0.0.0.0", port))  # noqa: S104 - restricted to the loopback device above
+    except OSError:
+        listener.close()
+        raise
     listener.setblocking(False)
     return listener
+
+
+def allow_many_connections() -> None:
+    """Raise this process's limit of open descriptors as far as it may: shells often start with 1,024."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 class Server:

@@ -40,7 +40,7 @@ class Loopback:
 
     def __init__(self, listening: Listening) -> None:
         self.listening = listening
-        self.log = RequestLog(listening.log_file, is_kept=listening.is_log_kept)
+        self.log = RequestLog(is_kept=listening.is_log_kept)
         self.port = 0
         self.dns_port = 0
         self._server: Server | None = None
@@ -48,11 +48,22 @@ class Loopback:
 
     async def start(self, site_on: Callable[[int], Site], lookup: Lookup) -> None:
         """Serve the site, which is made when its port is known."""
+        try:
+            await self._start(site_on, lookup)
+        except BaseException:
+            await self.close()
+            raise
+
+    async def _start(self, site_on: Callable[[int], Site], lookup: Lookup) -> None:
+        if self.listening.log_file is not None:
+            self.log.open(self.listening.log_file)
         listener = loopback_socket(self.listening.port)
         self.port = listener.getsockname()[1]
         self._server = Server(site_on(self.port), self.log)
         await self._server.start(listener)
-        self._dns = DnsServer(lookup, ttl_seconds=self.listening.dns_ttl_seconds)
+        self._dns = DnsServer(
+            lookup, ttl_seconds=self.listening.dns_ttl_seconds, is_log_kept=self.listening.is_log_kept
+        )
         self.dns_port = await self._dns.start(self.listening.dns_port)
 
     async def close(self) -> None:
