@@ -30,6 +30,7 @@ _HEADER_CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([^\s"';,]+)""", re.IGNOR
 _XML_ENCODING = re.compile(rb"""<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9._:-]+)["']""")
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
 _CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_PRINTABLE = re.compile(rb"[\t\n\r -~]")
 _TLD = re.compile(r"[a-z0-9-]+")
 
 # Labels that mean UTF-16 in a header; in a <meta> the standard reads them as UTF-8.
@@ -138,16 +139,21 @@ def _by_zeros(body: bytes, label: str) -> Decoded | None:
     """UTF-16 and UTF-32 without a mark, known by where their NULs are and by making sense when decoded."""
     head = body[:_SNIFF_BYTES]
     head = head[: len(head) & ~3]
-    if not head or (b"\0" not in head and label not in _WIDE):
-        return None
-    # Text in any other encoding has next to no control characters; one stray NUL proves nothing.
-    if len(_CONTROLS.findall(head)) * 50 < len(head) and label not in _WIDE:
+    if not head or not (label in _WIDE or _may_be_wide(head)):
         return None
     for charset in _wide_candidates(head):
         if _reads_as_text(head, charset):
             source: Source = "header" if label == charset else "detected"
             return Decoded(_wide_text(body, charset), charset, source)
     return None
+
+
+def _may_be_wide(head: bytes) -> bool:
+    if b"\0" not in head:
+        return False
+    # Text of other encodings has next to no control characters, and where NULs have strayed into it, it is still ASCII.
+    controls, printable = len(_CONTROLS.findall(head)), len(_PRINTABLE.findall(head))
+    return controls * 50 >= len(head) and printable * 10 < len(head) * 9
 
 
 def _wide_candidates(head: bytes) -> tuple[str, ...]:

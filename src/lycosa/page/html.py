@@ -133,7 +133,7 @@ def read_head(tree: Document, agent: str) -> Head:
     return Head(
         title=_title(tree),
         description=collapsed(description or fallback, MAX_DESCRIPTION_CHARS),
-        base=_first_href(tree, "base"),
+        base=_base(tree),
         canonical=_canonical(tree),
         refresh=refresh,
         language=_language(tree) or language.strip(),
@@ -143,10 +143,14 @@ def read_head(tree: Document, agent: str) -> Head:
 
 def _refresh_url(meta: Element, content: str) -> str:
     # Within <noscript> it sends visitors without scripts to an apology; `name="refresh"` means nothing.
-    if meta.attr("http-equiv") is None or (isinstance(meta.parent, Element) and meta.parent.tag == "noscript"):
+    if meta.attr("http-equiv") is None or _is_in_noscript(meta):
         return ""
     refresh = refresh_of(content)
     return refresh.url if refresh else ""
+
+
+def _is_in_noscript(element: Element) -> bool:
+    return element.closest("noscript") is not None
 
 
 def _title(tree: Document) -> str:
@@ -162,8 +166,8 @@ def _language(tree: Document) -> str:
     return ((root.attr("lang") or root.attr("xml:lang") or "") if root else "").strip()
 
 
-def _first_href(tree: Document, tag: str) -> str:
-    for element in tree.find_all(tag):
+def _base(tree: Document) -> str:
+    for element in tree.find_all("base"):
         if (href := element.attr("href")) is not None:
             return href.strip()
     return ""
@@ -206,7 +210,7 @@ def _other_links(tree: Document, max_links: int) -> list[RawLink]:
         links += [
             RawLink(frame.attr("src") or "", collapsed(frame.attr("title") or "", MAX_ANCHOR_CHARS), "")
             for frame in tree.find_all(tag, limit=max_links)
-            if frame.attr("src") and frame.closest("noscript") is None
+            if frame.attr("src") and not _is_in_noscript(frame)
         ]
     return links + [
         RawLink(link.attr("href") or "", collapsed(link.attr("title") or "", MAX_ANCHOR_CHARS), _rel(link))
