@@ -67,8 +67,13 @@ class FolderStore:
                 visit = msgspec.structs.replace(visit, warc_file=file, warc_offset=offset, warc_length=length)
         except OSError as error:
             raise BackendLost(f"{self._folder.path}: cannot be written: {error.strerror}") from error
-        visit = _journaled(sheet.journal, visit, has_page=page is not None)
-        sheet.part.add(visit, page.text if page else "", links)
+        text = page.text if page else ""
+        row = Row(visit, has_text=bool(text), has_links=bool(links.targets))
+        try:
+            sheet.journal.append(row)
+        except UnicodeEncodeError:
+            sheet.journal.append(msgspec.structs.replace(row, visit=_encodable(visit)))
+        sheet.part.add(visit, text, links)
         self._has_news = True
         if sheet.part.buffered_bytes >= MAX_BUFFER_BYTES:
             self._submit(sheet.part, sheet.part.take())
@@ -178,16 +183,8 @@ class FolderStore:
             raise BackendLost(f"{self._folder.path}: a write to disk failed and may be lost; start again to recover")
 
 
-def _journaled(journal: Journal, visit: Visit, *, has_page: bool) -> Visit:
-    """Append a row to the journal; returns the visit as it was kept."""
-    try:
-        journal.append(Row(visit, has_page))
-    except UnicodeEncodeError:
-        # Half of a surrogate pair has no UTF-8 form.
-        values = msgspec.structs.asdict(visit)
-        texts = {
-            name: value.encode("utf-8", "replace").decode() for name, value in values.items() if type(value) is str
-        }
-        visit = msgspec.structs.replace(visit, **texts)
-        journal.append(Row(visit, has_page))
-    return visit
+def _encodable(visit: Visit) -> Visit:
+    """The visit with half surrogate pairs replaced: they have no UTF-8 form."""
+    values = msgspec.structs.asdict(visit)
+    texts = {name: value.encode("utf-8", "replace").decode() for name, value in values.items() if type(value) is str}
+    return msgspec.structs.replace(visit, **texts)

@@ -22,10 +22,11 @@ _PREFIX = struct.Struct("<II")
 
 
 class Row(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
-    """A visit and whether it gave a page, whose text and links can be read again from the WARC record."""
+    """A visit, and what the tables have of its page beside it: that can be read again from the WARC record."""
 
     visit: Visit
-    has_page: bool = False
+    has_text: bool = False
+    has_links: bool = False
 
 
 _encode = msgspec.msgpack.Encoder().encode

@@ -11,9 +11,9 @@ from typing import BinaryIO, NamedTuple
 import msgspec
 from isal import isal_zlib
 
-from lycosa.errors import LycosaError
+from lycosa.errors import LycosaError, VisitError
+from lycosa.fetch.coding import content_codings, decode
 from lycosa.model import Response
-from lycosa.store.codings import decoded
 from lycosa.store.folder import CrawlFolder
 
 # The stubs call it an instance.
@@ -23,6 +23,7 @@ _STEP = 128 * 1024
 _BLANK_LINE = re.compile(rb"\r?\n\r?\n")
 _RENAMED = re.compile(rb"(?m)^X-Crawler-Transfer-Encoding:")
 _STATUS = re.compile(rb"\S+ +(\d{3})(?!\d)")
+_CONTROLS = dict.fromkeys([*range(32), 127], " ")
 MAX_BODY_BYTES = 256 * 1024 * 1024
 
 
@@ -99,13 +100,12 @@ def response_of(record: Record, head: bytes, payload: bytes, max_body_bytes: int
     """The exchange a record tells of; the head as it came, the body without its content codings."""
     head = _RENAMED.sub(b"Transfer-Encoding:", head)
     headers = header_lines(head)
-    coding = ", ".join(value for name, value in headers if name == "content-encoding")
     status = _STATUS.match(head)
     return Response(
         url=record.url,
         status=int(status[1]) if status else 0,
         headers=headers,
-        body=decoded(payload, coding, max_body_bytes),
+        body=_decoded(payload, headers, max_body_bytes),
         raw_body=payload,
         head=head,
         request_head=b"",
@@ -157,7 +157,7 @@ def parse_record(file: str, member: Member) -> Record:
     if not content.startswith(b"WARC/1."):
         raise RecordLost(f"{file} at {member.offset}: not a WARC record")
     head, block = split_block(content)
-    headers = dict(header_lines(head))
+    headers = dict(header_lines(head, "utf-8"))
     size = headers.get("content-length", "")
     if not size.isdecimal() or int(size) > len(block):
         raise RecordLost(f"{file} at {member.offset}: shorter than its header says")
@@ -170,26 +170,27 @@ def split_block(block: bytes) -> tuple[bytes, bytes]:
     return (block[: blank.start()], block[blank.end() :]) if blank else (block, b"")
 
 
-def header_lines(head: bytes) -> list[tuple[str, str]]:
-    """Names (lower case) and values below the first line; folded lines joined, lines without a colon left out."""
+def header_lines(head: bytes, encoding: str = "latin-1") -> list[tuple[str, str]]:
+    """Names (lower case) and values below the first line; folded lines joined, control characters blanks."""
     lines: list[tuple[str, str]] = []
     for line in head.split(b"\n")[1:]:
-        text = as_text(line)
+        text = line.decode(encoding, "replace").translate(_CONTROLS)
         if text[:1] in (" ", "\t") and lines:
             name, value = lines[-1]
             lines[-1] = (name, f"{value} {text.strip()}".strip())
-        elif ":" in text:
+        else:
             name, _, value = text.partition(":")
             lines.append((name.strip().lower(), value.strip()))
     return lines
 
 
-def as_text(line: bytes) -> str:
-    """A header line as text: UTF-8 where it is that, else byte for byte."""
+def _decoded(payload: bytes, headers: list[tuple[str, str]], max_bytes: int) -> bytes:
+    """The payload without its content codings; as it came where they are not ours to take off."""
     try:
-        return line.decode()
-    except UnicodeDecodeError:
-        return line.decode("latin-1")
+        codings = content_codings(value for name, value in headers if name == "content-encoding")
+    except VisitError:
+        codings = []
+    return decode(payload, codings, max_bytes).body
 
 
 def moment(date: str) -> float:

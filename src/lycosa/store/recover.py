@@ -90,7 +90,7 @@ def _read_again(folder: CrawlFolder, row: Row, settings: Settings, parse: Parse)
         record = read_record(folder, visit.warc_file, visit.warc_offset, visit.warc_length)
     except RecordLost:
         return None
-    if not row.has_page:
+    if not (row.has_text or row.has_links):
         return nothing
     try:
         response = complete(folder, record, settings.max_body_bytes)
@@ -98,4 +98,5 @@ def _read_again(folder: CrawlFolder, row: Row, settings: Settings, parse: Parse)
         # The record is there, but it refers to a file that someone took away.
         return nothing
     page, links = parse(visit, response)
-    return page.text, links
+    # A page that asked not to be indexed was kept without its text, and stays so.
+    return page.text if row.has_text else "", links if row.has_links else nothing[1]
