@@ -1,29 +1,41 @@
-"""A Bloom filter over 8-byte fingerprints: "certainly new" or "probably seen".
+"""A Bloom filter over 8-byte fingerprints: "certainly new" or "probably seen". It knows nothing of URLs.
 
-It knows nothing of URLs. Sized by capacity and error, by n alone (m = 20 n), or by n, m and k.
+Sized by capacity and error, by n alone (m = 20 n), or by n, m and k. Two layouts, one code: each fingerprint
+touches `words` 64-bit words and sets k / words bits in each. With words = k this is the standard filter, the
+smallest for its error; with words = 1 the blocked one, five times as quick from Python for about a third
+more memory at an error of 1 % (bench/bloom.py).
 """
 
 from __future__ import annotations
 
+from array import array
 from math import ceil, exp, log
 
 import numpy as np
 import numpy.typing as npt
 
+WORD_BITS = 64
 _MASK = (1 << 64) - 1
 # Fingerprints of one host share their first bytes; an odd multiplier spreads them over all bits.
 _SPREAD = 0x9E37_79B9_7F4A_7C15
+# Two fingerprints that share a word look alike when they share the pattern too: 2^14 patterns make that rare.
+_PATTERN_INDEX_BITS = 14
 
 
 class BloomFilter:
-    """m bits, k of them set for each fingerprint."""
+    """m bits, k of them set for each fingerprint, in `words` different places."""
 
-    def __init__(self, capacity: int, bits: int, hashes: int) -> None:
+    def __init__(self, capacity: int, bits: int, hashes: int, words: int | None = None) -> None:
         self.capacity = capacity
-        self.bits = max(64, bits)
         self.hashes = max(1, hashes)
-        self._bytes = bytearray((self.bits + 7) // 8)
+        self.words = self.hashes if words is None else words
+        assert self.hashes % self.words == 0, "every word gets the same number of bits"
+        self._words = array("Q", bytes(8 * max(1, ceil(bits / WORD_BITS))))
+        self.bits = WORD_BITS * len(self._words)
         self.added = 0
+        per_word = self.hashes // self.words
+        self._index_bits = 6 if per_word == 1 else _PATTERN_INDEX_BITS
+        self._patterns = _patterns(self._index_bits, per_word)
 
     @classmethod
     def for_error(cls, capacity: int, error: float) -> BloomFilter:
@@ -32,39 +44,63 @@ class BloomFilter:
         return cls(capacity, bits, max(1, round(bits / capacity * log(2))))
 
     @classmethod
+    def blocked_for_error(cls, capacity: int, error: float) -> BloomFilter:
+        """The smallest filter with one memory access per fingerprint that keeps the error at this capacity."""
+        bits_per_item, hashes = 4.0, 1
+        while (found := min((_blocked_error(bits_per_item, k), k) for k in range(1, 13)))[0] > error:
+            bits_per_item *= 1.02
+            hashes = found[1]
+        return cls(capacity, ceil(bits_per_item * capacity), hashes, words=1)
+
+    @classmethod
     def for_capacity(cls, capacity: int) -> BloomFilter:
-        """m = 20 n and k = ⌊ln 2 · m/n⌋ = 13: an expected error of 0.000067 (with k = 10 it would be 0.0000889)."""
+        """m = 20 n and k = ⌊ln 2 · m/n⌋ = 13: an expected error of 0.000068 (0.0000889 is the figure for k = 10)."""
         return cls(capacity, 20 * capacity, int(log(2) * 20))
 
     def expected_error(self, items: int | None = None) -> float:
         """The share of new fingerprints that look seen once `items` are in."""
         count = self.added if items is None else items
+        if count == 0:
+            return 0.0
+        if self.words == 1:
+            return _blocked_error(self.bits / count, self.hashes)
         return float((1.0 - exp(-self.hashes * count / self.bits)) ** self.hashes)
 
     def add(self, fingerprint: bytes) -> bool:
         """Add one; True if it was certainly new."""
         mixed = int.from_bytes(fingerprint, "little") * _SPREAD & _MASK
         mixed ^= mixed >> 32
-        step, bits, store, is_new = mixed >> 17 | 1, self.bits, self._bytes, False
-        for _ in range(self.hashes):
-            place = mixed % bits
-            byte, bit = place >> 3, 1 << (place & 7)
-            if not store[byte] & bit:
-                store[byte] |= bit
+        store, shift, is_new = self._words, self._index_bits, False
+        if self.words == 1:
+            pattern = self._patterns[mixed & (1 << shift) - 1]
+            place = (mixed >> shift) % len(store)
+            word = store[place]
+            if word & pattern == pattern:
+                return False
+            store[place] = word | pattern
+            self.added += 1
+            return True
+        step = mixed >> 17 | 1
+        for _ in range(self.words):
+            pattern = self._patterns[mixed & (1 << shift) - 1]
+            place = (mixed >> shift) % len(store)
+            word = store[place]
+            if word & pattern != pattern:
+                store[place] = word | pattern
                 is_new = True
-            mixed += step
+            mixed = mixed + step & _MASK
         self.added += is_new
         return is_new
 
     def __contains__(self, fingerprint: bytes) -> bool:
         mixed = int.from_bytes(fingerprint, "little") * _SPREAD & _MASK
         mixed ^= mixed >> 32
-        step, bits, store = mixed >> 17 | 1, self.bits, self._bytes
-        for _ in range(self.hashes):
-            place = mixed % bits
-            if not store[place >> 3] & 1 << (place & 7):
+        step, shift, store = mixed >> 17 | 1, self._index_bits, self._words
+        for _ in range(self.words):
+            pattern = self._patterns[mixed & (1 << shift) - 1]
+            if store[(mixed >> shift) % len(store)] & pattern != pattern:
                 return False
-            mixed += step
+            mixed = mixed + step & _MASK
         return True
 
     def add_many(self, fingerprints: bytes) -> None:
@@ -72,15 +108,48 @@ class BloomFilter:
         mixed = np.frombuffer(fingerprints, dtype="<u8") * np.uint64(_SPREAD)
         mixed ^= mixed >> np.uint64(32)
         step = mixed >> np.uint64(17) | np.uint64(1)
-        store: npt.NDArray[np.uint8] = np.frombuffer(self._bytes, dtype=np.uint8)
-        # mixed + i * step may pass 2^64 where Python's integers would not wrap: reduce both first.
-        place, stride = mixed % np.uint64(self.bits), step % np.uint64(self.bits)
-        for _ in range(self.hashes):
-            bit = np.left_shift(1, place & np.uint64(7), dtype=np.uint64).astype(np.uint8)
-            np.bitwise_or.at(store, (place >> np.uint64(3)).astype(np.int64), bit)
-            place = (place + stride) % np.uint64(self.bits)
+        store: npt.NDArray[np.uint64] = np.frombuffer(self._words, dtype=np.uint64)
+        patterns = np.array(self._patterns, dtype=np.uint64)
+        shift, mask = np.uint64(self._index_bits), np.uint64((1 << self._index_bits) - 1)
+        for _ in range(self.words):
+            np.bitwise_or.at(store, (mixed >> shift) % np.uint64(len(store)), patterns[mixed & mask])
+            mixed += step
         self.added += len(mixed)
+
+    def to_bytes(self) -> bytes:
+        """The bits, for `load`."""
+        return self._words.tobytes()
+
+    def load(self, bits: bytes, added: int) -> None:
+        """Take over the bits of a filter of the same shape."""
+        assert len(bits) == self.size_bytes, "a filter of another size"
+        self._words, self.added = array("Q", bits), added
 
     @property
     def size_bytes(self) -> int:
-        return len(self._bytes)
+        return 8 * len(self._words)
+
+
+def _blocked_error(bits_per_item: float, hashes: int) -> float:
+    """The error with one 64-bit word per item: words are hit unevenly (Poisson), the full ones dominate."""
+    mean = WORD_BITS / bits_per_item
+    chance, error = exp(-mean), 0.0
+    for items in range(1, 40 + 4 * int(mean)):
+        chance *= mean / items
+        error += chance * (1.0 - (1.0 - hashes / WORD_BITS) ** items) ** hashes
+    return error
+
+
+def _patterns(index_bits: int, bits_set: int) -> list[int]:
+    """One 64-bit pattern with `bits_set` bits for each index; the same in every run, for saved filters."""
+    if bits_set == 1:
+        return [1 << index for index in range(1 << index_bits)]
+    patterns = []
+    for index in range(1 << index_bits):
+        pattern, state = 0, index
+        while pattern.bit_count() < bits_set:
+            state = (state + 1) * _SPREAD & _MASK
+            pattern |= 1 << (state >> 58)
+            state ^= state >> 29
+        patterns.append(pattern)
+    return patterns

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import insort
+import secrets
+from bisect import bisect_left, insort
 from collections.abc import Sequence
 from itertools import count
 
@@ -10,18 +11,19 @@ import msgspec
 
 from lycosa.clock import Clock, steady_clock
 from lycosa.frontier.claims import Claims
-from lycosa.frontier.rules import FrontierRules, host_of_origin, pause_after, robots_target
-from lycosa.model import (
-    History,
-    Kind,
-    Lease,
-    OutcomeKind,
-    RobotsNews,
-    Settlement,
-    Target,
-    Validators,
-    origin_of,
+from lycosa.frontier.rules import (
+    FrontierRules,
+    OriginState,
+    history_of,
+    host_of_origin,
+    is_in_trouble,
+    learn,
+    lost_robots,
+    pause_after,
+    rank_of,
+    robots_target,
 )
+from lycosa.model import History, Kind, Lease, OutcomeKind, RobotsNews, Settlement, Target, Validators, origin_of
 from lycosa.policy.politeness import delay_seconds
 from lycosa.policy.retry import retry_at
 from lycosa.policy.ring import Ring
@@ -33,18 +35,24 @@ class _Host:
         self.queue: list[tuple[int, int, Target]] = []
         self.token = 0
         self.free_at = 0.0
+        self.parked_until = 0.0  # waits for its robots.txt
+        self.delay_seconds = 0.0
         self.crawl_delay_seconds = 0.0
         self.fetch_seconds = 0.0
         self.failures = 0
-        self.origins: dict[str, RobotsNews] = {}
+        self.origins: dict[str, OriginState] = {}
+
+    @property
+    def due_at(self) -> float:
+        return max(self.free_at, self.parked_until)
 
 
 class _Held(msgspec.Struct):
     target: Target
+    place: tuple[int, int] | None  # in its host's queue; None for a robots.txt asked for on the fly
     worker: int
     expires_at: float
     free_at_before: float
-    is_queued: bool
 
 
 class MemoryFrontier:
@@ -59,51 +67,51 @@ class MemoryFrontier:
         self._leases: dict[int, _Held] = {}
         self._robots: dict[str, bytes] = {}
         self._contents: dict[bytes, bytes] = {}
-        self._claims = Claims(self._contents.get)
+        self._claims = Claims(self._contents.get, self._leases)
         self._serial = count(1)
         self._ring = Ring(range(max(1, rules.workers)))
         self._counts = dict.fromkeys((field.name for field in msgspec.structs.fields(Counts)), 0)
+        self._key = secrets.token_bytes(16)
+
+    # ---- the four verbs
 
     async def add(self, targets: Sequence[Target]) -> int:
-        new = 0
-        for target in targets:
-            if target.fingerprint:
-                if target.fingerprint in self._known:
-                    continue
-                self._known[target.fingerprint] = None
-                new += 1
-            self._enqueue(target)
-        return new
+        return self._add(targets)
 
     async def take(self, worker: int, limit: int) -> list[Lease]:
         now = self._clock()
         self._wake(now)
+        free = [
+            (host.free_at, name)
+            for name, host in self._hosts.items()
+            if host.queue and not host.token and host.due_at <= now and self._ring.owner(name) == worker
+        ]
         leases: list[Lease] = []
-        free = [(host.free_at, name) for name, host in self._hosts.items() if self._is_free(name, host, worker, now)]
         for _, name in sorted(free):
             if len(leases) == limit or not self._may_lease():
                 break
-            leases.append(self._lease(name, worker, now))
+            if lease := self._lease(name, worker, now):
+                leases.append(lease)
         return leases
 
     async def settle(self, settlements: Sequence[Settlement]) -> list[int]:
         late = []
         for settlement in settlements:
-            held = self._leases.pop(settlement.token, None)
-            self._claims.end(settlement.token)
-            if held is None:
+            if held := self._end_lease(settlement.token):
+                self._settle(held, settlement, self._clock())
+            else:
                 late.append(settlement.token)
                 self._counts["late"] += 1
-            else:
-                await self._settle(held, settlement, self._clock())
         return late
 
     async def is_finished(self) -> bool:
         if self._leases:
             return False
-        if self.rules.max_pages and self.counts().pages >= self.rules.max_pages:
+        if self.rules.max_pages and self._pages() >= self.rules.max_pages:
             return True
-        return self._queued() == 0 and not self._delayed
+        return self._counts["queued"] == 0 and not self._delayed
+
+    # ---- the rest of the interface
 
     async def robots(self, origin: str) -> bytes:
         return self._robots.get(origin, b"")
@@ -120,7 +128,6 @@ class MemoryFrontier:
     def counts(self) -> Counts:
         where = {
             "known": len(self._known),
-            "queued": self._queued(),
             "leased": len(self._leases),
             "delayed": len(self._delayed),
             "hosts": len(self._hosts),
@@ -128,21 +135,22 @@ class MemoryFrontier:
         return Counts(**(self._counts | where))
 
     def next_at(self, worker: int) -> float | None:
-        moments = [held.expires_at for held in self._leases.values()] + [due for due, _, _ in self._delayed]
-        moments += [
-            max(host.free_at, self._pending_until(host))
-            for name, host in self._hosts.items()
-            if host.queue and not host.token and self._ring.owner(name) == worker
-        ]
-        return min(moments) if moments else None
+        moments = [held.expires_at for held in self._leases.values()]
+        if self._may_lease():
+            moments += [due for due, _, _ in self._delayed]
+            moments += [
+                host.due_at
+                for name, host in self._hosts.items()
+                if host.queue and not host.token and self._ring.owner(name) == worker
+            ]
+        return min(moments, default=None)
 
     def idle_until(self) -> float | None:
         """When the next retry or back-off ends, if nothing else is left to do; None while there is work."""
         waiting = [host for host in self._hosts.values() if host.queue]
-        if self._leases or any(not host.failures and not self._pending_until(host) for host in waiting):
+        if self._leases or not all(is_in_trouble(host.failures, host.origins) for host in waiting):
             return None
-        dues = [due for due, _, _ in self._delayed] + [max(host.free_at, self._pending_until(host)) for host in waiting]
-        return min(dues) if dues else None
+        return min([due for due, _, _ in self._delayed] + [host.due_at for host in waiting], default=None)
 
     async def history(self, url_fingerprint: bytes) -> History | None:
         return self._known.get(url_fingerprint)
@@ -151,122 +159,133 @@ class MemoryFrontier:
         """Queue every page visited before once more, for a revisit. Returns how many."""
         queued = 0
         for fingerprint, past in self._known.items():
-            if past and past.outcome.is_page:
+            # One that is due already stands in a queue: asking twice must not fetch it twice.
+            if past and past.outcome.is_page and not past.next_at:
                 host = host_of_origin(origin_of(past.url))
+                self._known[fingerprint] = msgspec.structs.replace(past, next_at=self._clock())
                 self._enqueue(Target(past.url, host, fingerprint, depth=past.depth, referrer=past.referrer))
                 queued += 1
         return queued
 
     def crawl_key(self) -> bytes:
-        return b"memory"
+        return self._key
 
     async def close(self) -> None:
         self._leases.clear()
 
-    # ----
+    # ---- adding
+
+    def _add(self, targets: Sequence[Target]) -> int:
+        before = len(self._known)
+        for errand in (target for target in targets if not target.fingerprint):
+            self._enqueue(errand)
+        for target in targets:
+            if target.fingerprint and target.fingerprint not in self._known:
+                self._known[target.fingerprint] = None
+                self._enqueue(target)
+        return len(self._known) - before
 
     def _enqueue(self, target: Target) -> None:
         serial = next(self._serial)
         host = self._hosts.setdefault(target.host, _Host())
-        insort(host.queue, (-target.priority, -serial if self.rules.order == "depth" else serial, target))
+        insort(host.queue, (rank_of(target), -serial if self.rules.order == "depth" else serial, target))
+        self._counts["queued"] += 1
+        if target.kind is Kind.ROBOTS:
+            # It needs no permission, so it need not wait for this host's own robots.txt.
+            host.parked_until = 0.0
 
-    def _queued(self) -> int:
-        return sum(len(host.queue) for host in self._hosts.values())
+    # ---- leasing
+
+    def _pages(self) -> int:
+        return self._counts["stored"] + self._counts["unchanged"] + self._counts["duplicate"]
 
     def _may_lease(self) -> bool:
-        pages = sum(held.target.kind is Kind.PAGE for held in self._leases.values())
-        return not self.rules.max_pages or self.counts().pages + pages < self.rules.max_pages
+        leased = sum(held.target.kind is Kind.PAGE for held in self._leases.values())
+        return not self.rules.max_pages or self._pages() + leased < self.rules.max_pages
 
-    def _is_free(self, name: str, host: _Host, worker: int, now: float) -> bool:
-        if not host.queue or host.token or host.free_at > now or self._ring.owner(name) != worker:
-            return False
-        return self._pending_until(host) <= now
-
-    def _pending_until(self, host: _Host) -> float:
-        """Until when the first target of a host waits for its origin's robots.txt."""
-        target = host.queue[0][2]
-        news = host.origins.get(origin_of(target.url))
-        return news.expires_at if target.kind is not Kind.ROBOTS and news and news.is_pending else 0.0
-
-    def _lease(self, name: str, worker: int, now: float) -> Lease:
+    def _lease(self, name: str, worker: int, now: float) -> Lease | None:
+        """The first of a host's queue, or its robots.txt; None if the host must wait for that."""
         host = self._hosts[name]
-        target, robots_at, is_queued = host.queue[0][2], 0.0, True
+        rank, serial, target = host.queue[0]
+        place: tuple[int, int] | None = (rank, serial)
+        robots_at = 0.0
         if target.kind is not Kind.ROBOTS:
-            news = host.origins.get(origin_of(target.url))
-            if news is None or news.expires_at <= now:
-                target, is_queued = robots_target(origin_of(target.url), name), False
+            state = host.origins.get(origin_of(target.url))
+            if state is None or state.expires_at <= now:
+                target, place = robots_target(origin_of(target.url), name), None
+            elif state.is_pending:
+                host.parked_until = state.expires_at
+                return None
             else:
-                robots_at = news.fetched_at
+                robots_at = state.fetched_at
         token = host.token = next(self._serial)
         expires_at = now + self.rules.lease_seconds
-        self._leases[token] = _Held(target, worker, expires_at, host.free_at, is_queued)
-        host.free_at = now + delay_seconds(self.rules.pace, host.fetch_seconds, host.crawl_delay_seconds)
+        self._leases[token] = _Held(target, place, worker, expires_at, host.free_at)
+        host.delay_seconds = delay_seconds(self.rules.pace, host.fetch_seconds, host.crawl_delay_seconds)
+        host.free_at = now + host.delay_seconds
         past = self._known.get(target.fingerprint)
         validators = Validators(past.etag, past.last_modified, past.digest) if past else None
         return Lease(token, target, expires_at, robots_at, validators)
 
-    async def _settle(self, held: _Held, settlement: Settlement, now: float) -> None:
+    def _end_lease(self, token: int) -> _Held | None:
+        if held := self._leases.pop(token, None):
+            self._claims.end(token)
+            self._hosts[held.target.host].token = 0
+        return held
+
+    def _give_back(self, token: int, now: float) -> None:
+        """A lease ends without a settlement: its URL is still queued, its host rests as if it had been asked."""
+        held = self._end_lease(token)
+        assert held, "only leases that are out are given back"
+        host = self._hosts[held.target.host]
+        host.free_at = now + host.delay_seconds
+
+    # ---- settling
+
+    def _settle(self, held: _Held, settlement: Settlement, now: float) -> None:
         target = held.target
         host = self._hosts[target.host]
-        host.token = 0
-        if settlement.robots and host_of_origin(settlement.robots.origin) == target.host:
-            host.crawl_delay_seconds = settlement.robots.crawl_delay_seconds
-        if settlement.sent or settlement.outcome is OutcomeKind.FAILED:
-            pause = pause_after(self.rules.pace, settlement, host.failures, host.crawl_delay_seconds)
+        news = settlement.robots
+        if news is None and target.kind is Kind.ROBOTS and held.place is None:
+            news = lost_robots(target, now)
+        if news:
+            self._learn_robots(news)
+        if pause := pause_after(self.rules.pace, settlement, host.failures, host.crawl_delay_seconds):
             host.failures, host.fetch_seconds = pause.failures, settlement.fetch_seconds
-            host.free_at = now + pause.seconds
+            host.delay_seconds, host.free_at = pause.seconds, now + pause.seconds
         else:
             host.free_at = held.free_at_before
-        if held.is_queued:
-            host.queue = [entry for entry in host.queue if entry[2] is not target]
-        due = (
-            retry_at(self.rules.retry_pauses, target.attempt, now) if settlement.may_retry and held.is_queued else None
-        )
+        if held.place:
+            del host.queue[bisect_left(host.queue, held.place)]
+            self._counts["queued"] -= 1
+        due = retry_at(self.rules.retry_pauses, target.attempt, now) if settlement.may_retry and held.place else None
         if due is not None:
             later = msgspec.structs.replace(target, attempt=target.attempt + 1)
             insort(self._delayed, (max(due, host.free_at), next(self._serial), later))
         else:
             self._counts[settlement.outcome.name.lower()] += 1
-        self._counts["fetched_bytes"] += settlement.body_bytes
-        self._remember(target, settlement, now, due)
-        await self.add(settlement.discovered)
-        if news := settlement.robots:
-            asker = self._hosts.setdefault(host_of_origin(news.origin), _Host())
-            asker.origins[news.origin] = news
-            asker.crawl_delay_seconds = news.crawl_delay_seconds
-            if news.record:
-                self._robots[news.origin] = news.record
-
-    def _remember(self, target: Target, settlement: Settlement, now: float, due: float | None) -> None:
         if target.fingerprint:
             past = self._known.get(target.fingerprint)
-            self._known[target.fingerprint] = History(
-                url=target.url,
-                outcome=settlement.outcome,
-                visited_at=now,
-                status=settlement.status,
-                reason=settlement.reason,
-                visits=past.visits + 1 if past else 1,
-                depth=target.depth,
-                referrer=target.referrer,
-                digest=settlement.digest,
-                original=settlement.original,
-                etag=settlement.etag,
-                last_modified=settlement.last_modified,
-                next_at=due or 0.0,
-            )
+            visits = past.visits + 1 if past else 1
+            self._known[target.fingerprint] = history_of(target, settlement, visits, now, due)
         if settlement.outcome is OutcomeKind.STORED and settlement.digest:
             self._contents[settlement.digest] = target.url.encode()
+        self._counts["fetched_bytes"] += settlement.body_bytes
+        self._add(settlement.discovered)
+
+    def _learn_robots(self, news: RobotsNews) -> None:
+        host = self._hosts.setdefault(host_of_origin(news.origin), _Host())
+        host.crawl_delay_seconds = learn(host.origins, news)
+        if news.record:
+            self._robots[news.origin] = news.record
+        if not news.is_pending:
+            host.parked_until = 0.0
+
+    # ---- time
 
     def _wake(self, now: float) -> None:
+        """Bring back what is due: leases nobody settled, retries."""
         for token in [token for token, held in self._leases.items() if held.expires_at <= now]:
             self._give_back(token, now)
         while self._delayed and self._delayed[0][0] <= now:
             self._enqueue(self._delayed.pop(0)[2])
-
-    def _give_back(self, token: int, now: float) -> None:
-        held = self._leases.pop(token)
-        self._claims.end(token)
-        host = self._hosts[held.target.host]
-        host.token = 0
-        host.free_at = now + delay_seconds(self.rules.pace, host.fetch_seconds, host.crawl_delay_seconds)

@@ -1,4 +1,4 @@
-"""The choices that every frontier follows, and the few decisions all implementations share."""
+"""The choices that every frontier follows, and the decisions all implementations share. Pure."""
 
 from __future__ import annotations
 
@@ -6,9 +6,16 @@ from typing import Literal
 
 import msgspec
 
-from lycosa.model import Kind, OutcomeKind, Settlement, Target
+from lycosa.model import MAX_PRIORITY, MIN_PRIORITY, History, Kind, OutcomeKind, RobotsNews, Settlement, Target
 from lycosa.policy.politeness import Pace, backoff_seconds, delay_seconds, is_host_trouble
 from lycosa.policy.priority import Order
+
+# Links to many ports of one host must not make its record grow; a forgotten origin is asked again.
+MAX_ORIGINS_PER_HOST = 16
+# A visit to robots.txt that ended without any news of it (a crash of ours) is not repeated at once.
+LOST_ROBOTS_SECONDS = 300.0
+# Ranks order the front queues: 0 for robots.txt asked on behalf of another host, then class 10 down to 1.
+RANKS = MAX_PRIORITY - MIN_PRIORITY + 2
 
 
 class FrontierRules(msgspec.Struct, frozen=True):
@@ -34,10 +41,32 @@ class Pause(msgspec.Struct, frozen=True):
     failures: int
 
 
-def pause_after(pace: Pace, settlement: Settlement, failures: int, crawl_delay_seconds: float) -> Pause:
-    """How long the host rests after this visit, and how many failures in a row it now has."""
-    delay = delay_seconds(pace, settlement.fetch_seconds, crawl_delay_seconds)
+class OriginState(msgspec.Struct, array_like=True, gc=False):
+    """What the frontier must know of an origin's robots.txt."""
+
+    fetched_at: float
+    expires_at: float
+    is_pending: bool = False
+    crawl_delay_seconds: float = 0.0
+
+
+def rank_of(target: Target) -> int:
+    """Where a target stands among those of its host: the smaller the sooner."""
+    if target.kind is Kind.ROBOTS:
+        # Before everything else: other hosts wait for it, and it needs no permission.
+        return 0
+    return 1 + MAX_PRIORITY - min(max(target.priority, MIN_PRIORITY), MAX_PRIORITY)
+
+
+def pause_after(pace: Pace, settlement: Settlement, failures: int, crawl_delay_seconds: float) -> Pause | None:
+    """How long the host rests after this visit, and how many failures in a row it now has.
+
+    None when nothing was sent: that costs the host nothing. A failure before sending (DNS) is trouble all the same.
+    """
     is_failure = settlement.outcome is OutcomeKind.FAILED
+    if not settlement.sent and not is_failure:
+        return None
+    delay = delay_seconds(pace, settlement.fetch_seconds, crawl_delay_seconds)
     failures = failures + 1 if is_host_trouble(settlement.status, is_failure=is_failure) else 0
     return Pause(backoff_seconds(pace, failures, delay, settlement.retry_after_seconds), failures)
 
@@ -45,6 +74,46 @@ def pause_after(pace: Pace, settlement: Settlement, failures: int, crawl_delay_s
 def robots_target(origin: str, host: str) -> Target:
     """The request for an origin's robots.txt. It has no fingerprint: it is asked for again and again."""
     return Target(url=f"{origin}/robots.txt", host=host, fingerprint=b"", kind=Kind.ROBOTS, priority=10, origin=origin)
+
+
+def lost_robots(target: Target, now: float) -> RobotsNews:
+    """The news when a robots.txt visit brought none: its origin waits, and is asked again later."""
+    return RobotsNews(target.origin, 0.0, now + LOST_ROBOTS_SECONDS, b"", is_pending=True)
+
+
+def learn(origins: dict[str, OriginState], news: RobotsNews) -> float:
+    """Note what was learnt of an origin. Returns the Crawl-delay of its host: the longest any origin asks for."""
+    before = origins.pop(news.origin, None)
+    # While robots.txt cannot be read its last wish still holds.
+    delay = before.crawl_delay_seconds if before and news.is_pending else news.crawl_delay_seconds
+    origins[news.origin] = OriginState(news.fetched_at, news.expires_at, news.is_pending, delay)
+    while len(origins) > MAX_ORIGINS_PER_HOST:
+        del origins[next(iter(origins))]
+    return max(state.crawl_delay_seconds for state in origins.values())
+
+
+def is_in_trouble(failures: int, origins: dict[str, OriginState]) -> bool:
+    """Whether a host's pause is a back-off rather than politeness."""
+    return failures > 0 or any(state.is_pending for state in origins.values())
+
+
+def history_of(target: Target, settlement: Settlement, visits: int, now: float, due: float | None) -> History:
+    """The row of the crawl-history table that this visit leaves."""
+    return History(
+        url=target.url,
+        outcome=settlement.outcome,
+        visited_at=now,
+        status=settlement.status,
+        reason=settlement.reason,
+        visits=visits,
+        depth=target.depth,
+        referrer=target.referrer,
+        digest=settlement.digest,
+        original=settlement.original,
+        etag=settlement.etag,
+        last_modified=settlement.last_modified,
+        next_at=due or 0.0,
+    )
 
 
 def host_of_origin(origin: str) -> str:

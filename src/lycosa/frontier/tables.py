@@ -1,14 +1,14 @@
 """The frontier's tables in RocksDB: column families, keys and records. Knows no rule of crawling.
 
-queue     host number (4) · 10 - class (1) · serial (7)   -> Target
+queue     host number (4) · rank (1) · serial (7)         -> Target
 seen      fingerprint (8)                                 -> empty while waiting, History once visited
 hosts     host name                                       -> HostRecord (the domain-policy table)
-waiting   10 - class (1) · serial (7)                     -> host name; a host that has something queued
-parked    due microseconds (8) · host number (4)          -> host name; a host that rests for long
-delayed   due microseconds (8) · serial (7)               -> Target to be queued again then
+waiting   rank (1) · serial (7)                           -> host name; a host that has something queued
+parked    due (8) · host number (4) · in trouble (1)      -> host name; a host that rests for long
+delayed   due (8) · serial (7)                            -> Target to be queued again then
 robots    origin                                          -> the robots record, opaque
 contents  digest                                          -> URL under which this content was stored first
-meta      counters, serial, epoch, the key of this crawl's hashes
+meta      format, counters, serial, epoch, mode of the URL-seen test, the key of this crawl's hashes
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from struct import pack, unpack_from
 from typing import Any
 
 import msgspec
@@ -33,24 +34,21 @@ from rocksdict import (
 )
 
 from lycosa.errors import BackendLost, FolderInUse, SettingsError
-from lycosa.model import MAX_PRIORITY, History, Target
+from lycosa.frontier.rules import OriginState
+from lycosa.model import History, Target
 from lycosa.ports import Counts
 
 FAMILIES = ("queue", "seen", "hosts", "waiting", "parked", "delayed", "robots", "contents", "meta")
 FORMAT = 1
 _BLOCK_CACHE_BYTES = 32 * 1024 * 1024
 _WRITE_BUFFER_BYTES = 16 * 1024 * 1024
+# All families together: nine of them with two buffers each could hold 288 MiB otherwise.
+_ALL_WRITE_BUFFERS_BYTES = 48 * 1024 * 1024
+_SERIALS_RESERVED = 1_000_000
+LAST_SERIAL = (1 << 56) - 1
 
 
-class OriginState(msgspec.Struct, array_like=True):
-    """What the frontier must know of an origin's robots.txt."""
-
-    fetched_at: float
-    expires_at: float
-    is_pending: bool = False
-
-
-class HostRecord(msgspec.Struct, array_like=True):
+class HostRecord(msgspec.Struct, array_like=True, gc=False):
     """One row of the domain-policy table: what a host is owed and what is known of it."""
 
     name: str
@@ -69,6 +67,9 @@ class HostRecord(msgspec.Struct, array_like=True):
     leased_epoch: int = 0
     origins: dict[str, OriginState] = msgspec.field(default_factory=dict)
     address: str = ""
+    # Rank and serial: nothing queued stands before it. Readers start here and so never meet what was deleted,
+    # which RocksDB would pass one by one: a million visited entries cost 0.3 s per look.
+    cursor: bytes = b""
 
 
 encode = msgspec.msgpack.Encoder().encode
@@ -78,26 +79,28 @@ decode_host = msgspec.msgpack.Decoder(HostRecord).decode
 decode_counts = msgspec.msgpack.Decoder(Counts).decode
 
 
-def queue_key(host_number: int, priority: int, serial: int) -> bytes:
-    return host_number.to_bytes(4) + bytes((MAX_PRIORITY - priority,)) + serial.to_bytes(7)
+def queue_key(host_number: int, rank: int, serial: int) -> bytes:
+    return (host_number << 64 | rank << 56 | serial).to_bytes(12)
 
 
-def waiting_key(priority: int, serial: int) -> bytes:
-    return bytes((MAX_PRIORITY - priority,)) + serial.to_bytes(7)
+def waiting_key(rank: int, serial: int) -> bytes:
+    return (rank << 56 | serial).to_bytes(8)
 
 
 def due_key(due_at: float, serial: int, width: int) -> bytes:
-    return int(due_at * 1e6).to_bytes(8) + serial.to_bytes(width)
+    # The bits of a positive double sort like its value, and nothing is rounded to before its time.
+    return pack(">d", due_at) + serial.to_bytes(width)
 
 
 def due_of(key: bytes) -> float:
-    return int.from_bytes(key[:8]) / 1e6
+    return float(unpack_from(">d", key)[0])
 
 
 class Tables:
     """The open database. Raises `FolderInUse` when another process holds it."""
 
     def __init__(self, folder: Path, *, read_only: bool = False) -> None:
+        self.folder = folder
         self._secondary: str | None = None
         try:
             self._db = self._open(folder, read_only)
@@ -114,6 +117,8 @@ class Tables:
         self.in_waiting, self.in_parked = handles["waiting"], handles["parked"]
         self.in_delayed, self.in_robots = handles["delayed"], handles["robots"]
         self.in_contents, self.in_meta = handles["contents"], handles["meta"]
+        self._check_format()
+        self._serial = self._serial_limit = int.from_bytes(self.meta.get(b"serial") or b"")
 
     def _open(self, folder: Path, read_only: bool) -> Rdict:
         cache = Cache(_BLOCK_CACHE_BYTES)
@@ -128,6 +133,12 @@ class Tables:
         options = _options(cache)
         options.set_max_open_files(-1)
         return Rdict(str(folder), options, column_families=families, access_type=AccessType.secondary(self._secondary))
+
+    def _check_format(self) -> None:
+        found = int.from_bytes(self.meta.get(b"format") or FORMAT.to_bytes(1))
+        if found != FORMAT:
+            self.close()
+            raise SettingsError(f"{self.folder}: the frontier has format {found}, this version reads {FORMAT}")
 
     def write(self, batch: WriteBatch) -> None:
         """One atomic write; in the log of the operating system when this returns."""
@@ -163,11 +174,25 @@ class Tables:
             self.meta[b"key"] = key
         return key
 
-    def next_epoch(self) -> int:
-        """A number that no earlier run had."""
+    def begin_run(self) -> int:
+        """Returns the epoch: a number that no earlier run had."""
         epoch = int.from_bytes(self.meta.get(b"epoch") or b"") + 1
         self.meta[b"epoch"] = epoch.to_bytes(8)
+        self.meta[b"format"] = FORMAT.to_bytes(1)
         return epoch
+
+    def next_serial(self) -> int:
+        """A number greater than all before, in this run and in earlier ones."""
+        self._serial += 1
+        if self._serial >= self._serial_limit:
+            # Reserved ahead, so that a crash can only skip numbers, never use one twice.
+            self._serial_limit = self._serial + _SERIALS_RESERVED
+            self.meta[b"serial"] = self._serial_limit.to_bytes(8)
+        return self._serial
+
+    def writes(self) -> int:
+        """How many changes the tables have seen in all their runs."""
+        return int(self._db.latest_sequence_number())
 
     def host(self, name: str) -> HostRecord | None:
         raw = self.hosts.get(name.encode())
@@ -179,6 +204,11 @@ class Tables:
 
 def batch() -> WriteBatch:
     return WriteBatch(raw_mode=True)
+
+
+def first_due(family: Any) -> float | None:
+    """When the first entry of a family that is ordered by due time is due."""
+    return next((due_of(key) for key in family.keys()), None)
 
 
 def items_after(family: Any, key: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -196,6 +226,7 @@ def _options(cache: Cache) -> Options:
     options.set_compression_type(DBCompressionType.lz4())
     options.set_bottommost_compression_type(DBCompressionType.zstd())
     options.set_write_buffer_size(_WRITE_BUFFER_BYTES)
+    options.set_db_write_buffer_size(_ALL_WRITE_BUFFERS_BYTES)
     options.set_max_write_buffer_number(2)
     options.set_max_background_jobs(2)
     options.set_keep_log_file_num(2)
