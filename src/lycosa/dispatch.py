@@ -6,6 +6,7 @@ A worker sees the same four calls whether the frontier lives in its own process 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
@@ -84,9 +85,8 @@ class Counter:
     async def _wait(self, news: asyncio.Event, worker: int) -> None:
         due = self.frontier.next_at(worker)
         pause = LOOK_AGAIN_SECONDS if due is None else min(max(due - self._clock(), 0.001), LOOK_AGAIN_SECONDS)
-        timer = asyncio.get_running_loop().call_later(pause, news.set)
-        await news.wait()
-        timer.cancel()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(news.wait(), pause)
 
     async def settle(self, settlements: Sequence[Settlement]) -> list[int]:
         late = await self.frontier.settle(settlements)

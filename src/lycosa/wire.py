@@ -10,7 +10,7 @@ import asyncio
 import socket
 from collections.abc import Awaitable, Callable
 from itertools import count
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -70,7 +70,7 @@ class Robots(msgspec.Struct, frozen=True, array_like=True, tag=True):
     record: bytes
 
 
-class Orders(msgspec.Struct, frozen=True, tag=True):
+class Orders(msgspec.Struct, frozen=True, array_like=True, tag=True):
     """The first message to a worker: who it is and what it works on."""
 
     worker: int
@@ -108,8 +108,7 @@ class _Frames(asyncio.Protocol):
         self.closed = asyncio.get_running_loop().create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
         buffer = self._buffer

@@ -138,7 +138,20 @@ def summary(parent: Parent, folder: CrawlFolder, ending: Ending) -> Summary:
     """The figures at the end of a crawl."""
     counts, tally = parent.counts(), parent.tally
     seconds = tally.seconds()
-    names = "stored duplicate unchanged moved refused failed crashed queued delayed hosts known fetched_bytes".split()
+    names = [
+        "stored",
+        "duplicate",
+        "unchanged",
+        "moved",
+        "refused",
+        "failed",
+        "crashed",
+        "queued",
+        "delayed",
+        "hosts",
+        "known",
+        "fetched_bytes",
+    ]
     return Summary(
         ending=ending.value,
         pages=counts.pages,

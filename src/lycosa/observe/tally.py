@@ -35,7 +35,8 @@ class Tally:
                 self.fetches += 1
                 self.statuses[settlement.status] += 1
             if settlement.outcome in (OutcomeKind.FAILED, OutcomeKind.REFUSED, OutcomeKind.CRASHED):
-                reason = settlement.reason.partition(" (")[0][:80]
+                # "status: 404" says it; behind other words stands what one host or library had to add.
+                reason = settlement.reason if settlement.status else settlement.reason.partition(": ")[0]
                 known = reason in self.reasons or len(self.reasons) < MAX_REASONS
                 self.reasons[reason if known else "other"] += 1
         self._note_course()
