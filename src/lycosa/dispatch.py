@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from lycosa.clock import Clock
@@ -111,8 +111,8 @@ class LocalDispatch:
     async def robots(self, origin: str) -> bytes:
         return await self._counter.frontier.robots(origin)
 
-    def original_of(self, digest: bytes, url: str, token: int) -> Awaitable[str]:
-        return self._counter.frontier.original_of(digest, url, token)
+    async def original_of(self, digest: bytes, url: str, token: int) -> str:
+        return await self._counter.frontier.original_of(digest, url, token)
 
 
 class RemoteDispatch:
