@@ -45,7 +45,7 @@ class Version(NamedTuple):
 
 
 def connect(folder: CrawlFolder) -> duckdb.DuckDBPyConnection:
-    """A DuckDB connection with the views `pages` and `links`, as the folder was at this moment.
+    """A DuckDB connection with the views `pages` and `links`, as the folder was at this moment; times are UTC.
 
     Visits whose part is not written yet are in `pages` too, their `text` null; their links are not in `links`.
     """
@@ -55,7 +55,6 @@ def connect(folder: CrawlFolder) -> duckdb.DuckDBPyConnection:
     for part in pages:
         waiting.pop(part.name.removesuffix(PARQUET), None)
     connection = duckdb.connect()
-    connection.execute("SET TimeZone = 'UTC'")
     _view(connection, "pages", pages, waiting_table([visit for visits in waiting.values() for visit in visits]))
     _view(connection, "links", links, plain(LINKS).empty_table())
     return connection
@@ -123,7 +122,10 @@ def _view(connection: duckdb.DuckDBPyConnection, name: str, parts: list[Path], w
     if parts:
         files = ", ".join(_quoted(part) for part in parts)
         query = f"SELECT * FROM read_parquet([{files}]) UNION ALL BY NAME {query}"  # noqa: S608
-    connection.execute(f"CREATE VIEW {name} AS {query}")
+    # Moments as plain timestamps in UTC: those with a zone are shown in the reader's, and need further packages
+    # to come out of DuckDB as Python values.
+    moment = "make_timestamp(epoch_us(fetched_at)) AS fetched_at"
+    connection.execute(f"CREATE VIEW {name} AS SELECT * REPLACE ({moment}) FROM ({query})")  # noqa: S608
 
 
 def _quoted(path: Path) -> str:

@@ -161,6 +161,8 @@ def parse_record(file: str, member: Member) -> Record:
     size = headers.get("content-length", "")
     if not size.isdecimal() or int(size) > len(block):
         raise RecordLost(f"{file} at {member.offset}: shorter than its header says")
+    if block[int(size) :].strip(b"\r\n"):
+        raise RecordLost(f"{file} at {member.offset}: more than one record in a gzip member")
     return Record(file, member.offset, member.end - member.offset, headers, block[: int(size)])
 
 
