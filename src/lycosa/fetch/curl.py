@@ -1,0 +1,343 @@
+"""One HTTP exchange at a time per slot, many slots at once, over libcurl.
+
+Every byte that leaves goes to an address the gate has permitted, twice: when the name is resolved and when the
+socket is opened. Redirects are answers; there are no cookies, no credentials, no proxies.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import pycurl
+
+from lycosa.errors import AddressRefused, Unreachable, VisitError
+from lycosa.fetch.coding import content_codings, decode
+from lycosa.fetch.dns import Resolver
+from lycosa.fetch.gate import AddressGate
+from lycosa.fetch.head import Authority, Head, HeadLimits, read_head, request_head, request_lines, split_url
+from lycosa.fetch.multi import Multi
+from lycosa.fetch.trouble import Trouble, trouble_of
+from lycosa.model import Failure, Response
+from lycosa.settings import Settings
+
+# A body comes in as few reads as possible; libcurl has one such buffer per multi handle, not per transfer.
+BUFFER_BYTES = 256 * 1024
+# A host with a dead address is tried at one more.
+MAX_ADDRESSES = 2
+SPEED_WINDOW_SECONDS = 10.0
+
+
+class _Request(NamedTuple):
+    url: str
+    where: Authority
+    lines: list[bytes]
+    max_bytes: int
+
+
+class _Slot:
+    """One libcurl handle, made ready once, and the exchange it is busy with."""
+
+    __slots__ = (
+        "address",
+        "chunks",
+        "done",
+        "easy",
+        "is_refused",
+        "lines",
+        "max_bytes",
+        "moved_at",
+        "moved_bytes",
+        "request_lines",
+        "room",
+        "started",
+        "window_at",
+        "window_bytes",
+    )
+
+    def __init__(self, easy: pycurl.Curl) -> None:
+        self.easy = easy
+        self.lines: list[bytes] = []
+        self.chunks: list[bytes] = []
+        self.address = ""
+        self.request_lines: list[bytes] = []
+        self.done: asyncio.Future[Trouble | None]
+
+    def begin(self, loop: asyncio.AbstractEventLoop, max_bytes: int) -> None:
+        self.lines.clear()
+        self.chunks.clear()
+        self.max_bytes = self.room = max_bytes
+        self.is_refused = False
+        self.done = loop.create_future()
+        self.started = self.moved_at = self.window_at = time.monotonic()
+        self.moved_bytes = self.window_bytes = 0
+
+    def write(self, data: bytes) -> int | None:
+        """Take a piece of the body. Any count but its length makes libcurl stop: the body is longer than wanted."""
+        self.chunks.append(data)
+        self.room -= len(data)
+        return None if self.room >= 0 else 0
+
+    @property
+    def received_bytes(self) -> int:
+        return self.max_bytes - self.room + sum(map(len, self.lines))
+
+    @property
+    def raw_body(self) -> bytes:
+        raw = b"".join(self.chunks)
+        return raw if self.room >= 0 else raw[: self.max_bytes]
+
+
+class CurlFetcher:
+    """Fetches over libcurl; implements `ports.Fetcher`. Belongs to the loop that runs its first fetch."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        resolver: Resolver,
+        gate: AddressGate,
+        *,
+        ca_file: str = "",
+        sweep_seconds: float = 1.0,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._settings = settings
+        self._resolver = resolver
+        self._gate = gate
+        # The bundle that libcurl was built with may lie where another Linux keeps it.
+        self._ca_file = ca_file or ssl.get_default_verify_paths().cafile
+        self._sweep_seconds = sweep_seconds
+        self._clock = clock
+        self._limits = HeadLimits(settings.max_header_lines, settings.max_header_bytes, settings.max_header_line_bytes)
+        self._lines = request_lines(settings.user_agent, ())
+        self._open_requests = asyncio.Semaphore(settings.connections)
+        self._idle: list[_Slot] = []
+        self._busy: dict[pycurl.Curl, _Slot] = {}
+        self._loop: asyncio.AbstractEventLoop
+        self._multi: Multi | None = None
+        self._sweeper: asyncio.TimerHandle | None = None
+        self._is_closed = False
+
+    async def fetch(
+        self, url: str, *, headers: Sequence[tuple[str, str]] = (), max_body_bytes: int | None = None
+    ) -> Response:
+        """One GET and its answer, whatever its status; raises `VisitError`."""
+        where = split_url(url)
+        lines = request_lines(self._settings.user_agent, headers) if headers else self._lines
+        request = _Request(url, where, lines, max_body_bytes or self._settings.max_body_bytes)
+        addresses = self._permitted(self._resolver.known(where.host) or await self._resolver.addresses(where.host))
+        async with self._open_requests:
+            for address in addresses[:-1]:
+                try:
+                    return await self._exchange(request, address)
+                except Unreachable as failure:
+                    if failure.reason is not Failure.CONNECT:
+                        raise
+            return await self._exchange(request, addresses[-1])
+
+    async def prefetch(self, hosts: Sequence[str]) -> None:
+        """Resolve names that will be needed soon. Never raises."""
+        await self._resolver.prefetch(hosts)
+
+    async def close(self) -> None:
+        """End every exchange under way, every connection and every look-up."""
+        self._is_closed = True
+        for slot in list(self._busy.values()):
+            self._abort(slot, Trouble(Failure.RESET, "the fetcher was closed"))
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        if self._multi is not None:
+            self._multi.close()
+            self._multi = None
+        await self._resolver.close()
+
+    def _permitted(self, addresses: Sequence[str]) -> list[str]:
+        permitted = [address for address in addresses if self._gate.permits(address)]
+        if not permitted:
+            self._gate.check(addresses[0])
+        return permitted[:MAX_ADDRESSES]
+
+    async def _exchange(self, request: _Request, address: str) -> Response:
+        if self._is_closed:
+            raise Unreachable(Failure.RESET, "the fetcher is closed", sent=False)
+        started_at = self._clock()
+        slot = self._start(request, address)
+        try:
+            trouble = await slot.done
+            return self._response(request, slot, trouble, started_at)
+        except asyncio.CancelledError:
+            self._stop(slot)
+            raise
+        finally:
+            self._idle.append(slot)
+
+    def _start(self, request: _Request, address: str) -> _Slot:
+        if self._multi is None:
+            self._loop = asyncio.get_running_loop()
+            self._multi = Multi(self._end, self._settings.connections)
+        slot = self._idle.pop() if self._idle else self._new_slot()
+        slot.begin(self._loop, request.max_bytes)
+        slot.easy.setopt(pycurl.URL, request.url)
+        if slot.address != address:
+            # Whatever libcurl takes the host to be, it connects to the address that passed the gate.
+            slot.easy.setopt(pycurl.CONNECT_TO, [f"::[{address}]:" if ":" in address else f"::{address}:"])
+            slot.address = address
+        if slot.request_lines is not request.lines:
+            slot.easy.setopt(pycurl.HTTPHEADER, request.lines)
+            slot.request_lines = request.lines
+        self._multi.start(slot.easy)
+        self._busy[slot.easy] = slot
+        if self._sweeper is None:
+            self._sweeper = self._loop.call_later(self._sweep_seconds, self._sweep)
+        return slot
+
+    def _new_slot(self) -> _Slot:
+        """A handle with every option that is the same for all requests."""
+        settings, easy = self._settings, pycurl.Curl()
+        slot = _Slot(easy)
+        options: dict[int, Any] = {
+            pycurl.NOSIGNAL: 1,
+            pycurl.PROTOCOLS: pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS,
+            pycurl.FOLLOWLOCATION: 0,
+            pycurl.NETRC: pycurl.NETRC_IGNORED,
+            pycurl.PROXY: "",  # an empty name also keeps http_proxy of the environment out
+            pycurl.PATH_AS_IS: 1,
+            pycurl.HTTP_VERSION: pycurl.CURL_HTTP_VERSION_2TLS if settings.http2 else pycurl.CURL_HTTP_VERSION_1_1,
+            pycurl.HTTP09_ALLOWED: 0,
+            pycurl.HTTP_CONTENT_DECODING: 0,
+            pycurl.BUFFERSIZE: BUFFER_BYTES,
+            pycurl.CONNECTTIMEOUT_MS: _milliseconds(settings.connect_seconds),
+            pycurl.TIMEOUT_MS: _milliseconds(settings.fetch_seconds),
+            pycurl.SSL_VERIFYPEER: int(settings.tls == "verify"),
+            pycurl.SSL_VERIFYHOST: 2 if settings.tls == "verify" else 0,
+            pycurl.HEADERFUNCTION: slot.lines.append,
+            pycurl.WRITEFUNCTION: slot.write,
+            pycurl.OPENSOCKETFUNCTION: partial(self._open_socket, slot),
+        }
+        if self._ca_file:
+            options[pycurl.CAINFO] = self._ca_file
+        for option, value in options.items():
+            easy.setopt(option, value)
+        return slot
+
+    def _open_socket(self, slot: _Slot, _purpose: int, peer: Any) -> socket.socket | int:
+        """The second look of the gate, at the very address that is about to be connected to."""
+        if peer.family not in (socket.AF_INET, socket.AF_INET6) or not self._gate.permits(_text(peer.addr[0])):
+            slot.is_refused = True
+            return int(pycurl.SOCKET_BAD)
+        return socket.socket(peer.family, peer.socktype, peer.protocol)
+
+    def _end(self, easy: pycurl.Curl, code: int, message: str) -> None:
+        slot = self._busy.pop(easy)
+        trouble = None
+        if code:
+            is_connected = easy.getinfo(pycurl.CONNECT_TIME) > 0 or easy.getinfo(pycurl.PRETRANSFER_TIME) > 0
+            trouble = trouble_of(code, message, is_connected=is_connected)
+        if not slot.done.done():
+            slot.done.set_result(trouble)
+
+    def _stop(self, slot: _Slot) -> None:
+        if self._busy.pop(slot.easy, None) is not None and self._multi is not None:
+            self._multi.stop(slot.easy)
+
+    def _abort(self, slot: _Slot, trouble: Trouble) -> None:
+        self._stop(slot)
+        if not slot.done.done():
+            slot.done.set_result(trouble)
+
+    def _sweep(self) -> None:
+        """Once a second, the time limits of all exchanges: cheaper than a timer for each."""
+        now = time.monotonic()
+        for slot in list(self._busy.values()):
+            if trouble := self._overdue(slot, now):
+                self._abort(slot, trouble)
+        self._sweeper = self._loop.call_later(self._sweep_seconds, self._sweep) if self._busy else None
+
+    def _overdue(self, slot: _Slot, now: float) -> Trouble | None:
+        settings, received = self._settings, slot.received_bytes
+        if not received:
+            return self._unanswered(slot, now)
+        if received != slot.moved_bytes:
+            if not slot.moved_bytes:
+                slot.window_at = now
+            slot.moved_bytes, slot.moved_at = received, now
+        elif now - slot.moved_at > settings.idle_seconds:
+            return Trouble(Failure.TIMEOUT, f"nothing came for {settings.idle_seconds:g} s")
+        if now - slot.window_at >= SPEED_WINDOW_SECONDS:
+            if received - slot.window_bytes < settings.min_bytes_per_second * SPEED_WINDOW_SECONDS:
+                return Trouble(Failure.SLOW, f"less than {settings.min_bytes_per_second} bytes/s")
+            slot.window_at, slot.window_bytes = now, received
+        return None
+
+    def _unanswered(self, slot: _Slot, now: float) -> Trouble | None:
+        limit = self._settings.first_byte_seconds
+        if now - slot.started <= limit:
+            return None
+        asked_after = slot.easy.getinfo(pycurl.PRETRANSFER_TIME)
+        # Still connecting: libcurl's own limit is for that.
+        if not asked_after or now - slot.started - asked_after <= limit:
+            return None
+        return Trouble(Failure.TIMEOUT, f"no answer within {limit:g} s")
+
+    def _response(self, request: _Request, slot: _Slot, trouble: Trouble | None, started_at: float) -> Response:
+        seconds = time.monotonic() - slot.started
+        if slot.is_refused:
+            raise AddressRefused(Failure.ADDRESS, f"{slot.address} is not open to this crawl", sent=False)
+        head = read_head(slot.lines, self._limits)
+        truncated = _truncation(slot, head, trouble)
+        assert head is not None
+        raw = slot.raw_body
+        decoded = decode(raw, _codings(head), request.max_bytes)
+        if not truncated and (decoded.is_cut or decoded.is_damaged):
+            truncated = "length" if decoded.is_cut else "coding"
+        return Response(
+            url=request.url,
+            status=head.status,
+            headers=head.headers,
+            body=decoded.body,
+            raw_body=raw,
+            head=head.raw,
+            request_head=request_head(request.where, request.lines),
+            address=slot.address,
+            protocol=head.protocol,
+            started_at=started_at,
+            seconds=seconds,
+            truncated=truncated,
+        )
+
+
+def _truncation(slot: _Slot, head: Head | None, trouble: Trouble | None) -> str:
+    """Why the body was cut, or an empty string; raises `Unreachable` when there is nothing to keep."""
+    if head is None:
+        trouble = trouble or Trouble(Failure.PROTOCOL, "no response head")
+    elif slot.room < 0:
+        return "length"
+    elif trouble is None:
+        return ""
+    # A redirect or an error says all it has to say in its head; a page needs some of its body.
+    elif trouble.reason is not Failure.SLOW and (slot.chunks or not head.is_success):
+        return "time" if trouble.reason is Failure.TIMEOUT else "disconnect"
+    raise Unreachable(trouble.reason, trouble.detail, sent=trouble.sent)
+
+
+def _codings(head: Head) -> list[str]:
+    try:
+        return content_codings(value for name, value in head.headers if name == "content-encoding")
+    except VisitError:
+        if head.is_success:
+            raise
+        return []
+
+
+def _text(address: str | bytes) -> str:
+    return address.decode("ascii", "replace") if isinstance(address, bytes) else address
+
+
+def _milliseconds(seconds: float) -> int:
+    # 0 would mean libcurl's own default of minutes.
+    return max(1, round(seconds * 1000))
