@@ -14,8 +14,6 @@ from lycosa.errors import SettingsError
 from lycosa.fetch.curl import CurlFetcher
 from lycosa.fetch.dns import Resolver
 from lycosa.fetch.gate import AddressGate
-from lycosa.frontier.memory import MemoryFrontier
-from lycosa.frontier.rocks import RocksFrontier
 from lycosa.frontier.rules import FrontierRules
 from lycosa.model import Links, Page, Response, Target, Visit
 from lycosa.page.parser import PageParser
@@ -78,10 +76,15 @@ def frontier_rules(settings: Settings, workers: int) -> FrontierRules:
 def open_frontier(settings: Settings, folder: Path, workers: int, clock: Clock) -> EmbeddedFrontier:
     """The frontier that the settings name."""
     rules = frontier_rules(settings, workers)
+    # Imported here, since workers build all the rest but never a frontier.
     match settings.frontier:
         case "rocks":
+            from lycosa.frontier.rocks import RocksFrontier
+
             return RocksFrontier(folder, rules, clock)
         case "memory":
+            from lycosa.frontier.memory import MemoryFrontier
+
             return MemoryFrontier(rules, clock)
         case kind:
             raise SettingsError(f"frontier: no such kind {kind!r} (rocks, memory)")

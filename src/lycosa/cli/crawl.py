@@ -7,19 +7,15 @@ import asyncio
 import signal
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import msgspec
-import uvloop
-
-from lycosa import settings as settings_file
-from lycosa.build import parse_seeds, read_seeds
 from lycosa.errors import SettingsError
-from lycosa.observe.progress import Progress, Style, summary
-from lycosa.parent import Ending, Parent
-from lycosa.settings import Settings
-from lycosa.store.folder import CrawlFolder
-from lycosa.url.canonical import ParsedUrl
+
+if TYPE_CHECKING:
+    from lycosa.observe.progress import Style
+    from lycosa.settings import Settings
+    from lycosa.store.folder import CrawlFolder
+    from lycosa.url.canonical import ParsedUrl
 
 # Options of the command line that are settings under another name.
 _OPTIONS = {
@@ -62,9 +58,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--max-pages", type=int, metavar="N", help="stop after exactly N pages")
     parser.add_argument("--max-depth", type=int, metavar="N", help="follow at most N links away from a seed")
     parser.add_argument("--scope", choices=("host", "domain", "any"), help="which links are followed (default: domain)")
-    parser.add_argument(
-        "--include", action="append", metavar="RE", help="follow only URLs that match (may repeat)"
-    )
+    parser.add_argument("--include", action="append", metavar="RE", help="follow only URLs that match (may repeat)")
     parser.add_argument("--exclude", action="append", metavar="RE", help="do not follow URLs that match (may repeat)")
     parser.add_argument("--order", choices=("breadth", "depth", "best"), help="what is fetched first")
     parser.add_argument("--workers", type=int, metavar="N", help="worker processes (default: one per core)")
@@ -85,6 +79,12 @@ def add_parser(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    import uvloop
+
+    from lycosa import settings as settings_file
+    from lycosa.build import parse_seeds, read_seeds
+    from lycosa.store.folder import CrawlFolder
+
     folder = CrawlFolder(options.folder)
     settings = _settings(options, folder)
     seeds = parse_seeds(_seed_texts(options, settings))
@@ -99,6 +99,11 @@ def run(options: argparse.Namespace) -> int:
 async def _crawl(
     options: argparse.Namespace, settings: Settings, folder: CrawlFolder, seeds: list[ParsedUrl], lock_fd: int
 ) -> int:
+    import msgspec
+
+    from lycosa.observe.progress import Progress, summary
+    from lycosa.parent import Ending, Parent
+
     parent = Parent(settings, folder, lock_fd)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -123,6 +128,8 @@ def _write_report(folder: CrawlFolder) -> None:
 
 def _settings(options: argparse.Namespace, folder: CrawlFolder) -> Settings:
     """Defaults, then the folder's own settings, then the file, then the command line."""
+    from lycosa import settings as settings_file
+
     changes = dict(settings_file.parse_change(text) for text in options.set)
     for option, name in _OPTIONS.items():
         if (value := getattr(options, option)) is not None:
