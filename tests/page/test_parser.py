@@ -132,6 +132,22 @@ def test_the_entries_of_a_feed_are_links() -> None:
     assert parse("<rss><nothing", "text/xml").links == []
 
 
+PROSE = "A long line of ordinary prose that goes on and on, without a break, as paragraphs in most articles do. "
+
+
+def test_long_paragraphs_keep_their_places() -> None:
+    one, two, three = PROSE + "One", PROSE + "Two", PROSE + "Three"
+    page = parse(f"<p>{one}</p>between<p> {two} <p>{PROSE}<b>bold</b></p><ul><li><p>{three}</ul>\0end")
+    assert page.text.split("\n\n") == [one, "between", two, PROSE + "bold", three, "end"]
+
+
+def test_a_long_paragraph_that_is_not_shown_disturbs_none_that_is() -> None:
+    page = parse(f"<p>{PROSE}One</p><noscript><p>{PROSE}Two</p></noscript><p>{PROSE}Three</p><p>{PROSE}Four</p>")
+    assert "Two" not in page.text
+    assert page.text.startswith(PROSE + "One")
+    assert page.text.endswith(PROSE + "Four")
+
+
 # Limits
 
 

@@ -67,7 +67,7 @@ def decode(body: bytes, content_type: str = "", tld: str = "") -> Decoded:
     if marked := _by_mark(body):
         return marked
     label, source = charset_of_header(content_type), _HEADER
-    if label == "utf-8" and (text := _as_utf8(body)) is not None and "\0" not in text[:_SNIFF_BYTES]:
+    if label == "utf-8" and (text := _as_utf8(body)) is not None and text.find("\0", 0, _SNIFF_BYTES) < 0:
         return Decoded(text, "utf-8", "header")
     if not label:
         label, source = declared_in(body), _META

@@ -89,7 +89,7 @@ def essence_of(content_type: str) -> str:
 
 def _kind_of_html(body: bytes) -> Media:
     # Nearly all pages begin so.
-    if body[:9] == b"<!DOCTYPE" or body[:5] == b"<html":
+    if body[:14].lower() == b"<!doctype html":
         return Media.HTML
     if _is_binary(body):
         return Media.OTHER
