@@ -7,6 +7,7 @@ import random
 import tracemalloc
 import zlib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import brotli
@@ -32,7 +33,7 @@ ENCODERS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "x-gzip": ("x-gzip", gzip.compress),
     "zlib": ("deflate", zlib.compress),
     "raw deflate": ("deflate", raw_deflate),
-    "br": ("br", brotli.compress),
+    "br": ("br", partial(brotli.compress, quality=5)),
 }
 each_coding = pytest.mark.parametrize(("coding", "encode"), ENCODERS.values(), ids=ENCODERS.keys())
 

@@ -1,0 +1,130 @@
+"""Certificates are verified unless the crawl only records; HTTP/2 where it is offered."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import ssl
+import subprocess
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import MakeFetcher
+from rawweb import RawWeb, page
+
+from lycosa.errors import VisitError
+from lycosa.fetch.curl import CurlFetcher
+from lycosa.model import Failure
+
+pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate of its own for 127.0.0.1, with its key in the same file."""
+    file = tmp_path_factory.mktemp("tls") / "own.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+         "-keyout", str(file), "-out", str(file) + ".crt", "-days", "2", "-subj", "/CN=own",
+         "-addext", "subjectAltName=IP:127.0.0.1"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    file.write_bytes(file.read_bytes() + Path(f"{file}.crt").read_bytes())
+    return file
+
+
+def server_context(certificate: Path, *protocols: str) -> ssl.SSLContext:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate)
+    context.set_alpn_protocols(list(protocols))
+    return context
+
+
+async def start(certificate: Path) -> RawWeb:
+    web = RawWeb()
+    await web.start(server_context(certificate, "http/1.1"))
+    web.answers["/"] = page(b"hello")
+    return web
+
+
+async def failure_of(fetcher: CurlFetcher, url: str) -> Failure:
+    with pytest.raises(VisitError) as failure:
+        await fetcher.fetch(url)
+    return failure.value.reason
+
+
+async def test_an_unknown_certificate_is_a_failure(certificate: Path, fetcher: CurlFetcher) -> None:
+    web = await start(certificate)
+    assert await failure_of(fetcher, web.url("/", scheme="https")) is Failure.TLS
+    assert not web.requests
+    web.close()
+
+
+async def test_a_recording_crawl_fetches_all_the_same(certificate: Path, make_fetcher: MakeFetcher) -> None:
+    web = await start(certificate)
+    response = await make_fetcher(tls="record").fetch(web.url("/", scheme="https"))
+    assert (response.body, response.protocol) == (b"hello", "http/1.1")
+    assert web.requests == [response.request_head]
+    web.close()
+
+
+async def test_a_known_certificate_holds_for_its_own_name_only(certificate: Path, make_fetcher: MakeFetcher) -> None:
+    web = await start(certificate)
+    fetcher = make_fetcher(ca_file=str(certificate))
+    assert (await fetcher.fetch(web.url("/", scheme="https"))).body == b"hello"
+    other = RawWeb()
+    await other.start(server_context(certificate), host="127.0.0.2")
+    assert await failure_of(fetcher, other.url("/", "127.0.0.2", "https")) is Failure.TLS
+    web.close()
+    other.close()
+
+
+async def test_plain_text_where_tls_is_expected_is_a_failure(web: RawWeb, fetcher: CurlFetcher) -> None:
+    async def greet(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(greet, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    assert await failure_of(fetcher, f"https://127.0.0.1:{port}/") is Failure.TLS
+    server.close()
+
+
+class Http2Server(asyncio.Protocol):
+    """Answers every request with the same small page over HTTP/2."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        config: Any = import_module("h2.config").H2Configuration(client_side=False)
+        self.http: Any = import_module("h2.connection").H2Connection(config)
+        self.http.initiate_connection()
+        transport.write(self.http.data_to_send())
+
+    def data_received(self, data: bytes) -> None:
+        for event in self.http.receive_data(data):
+            if type(event).__name__ == "RequestReceived":
+                self.http.send_headers(event.stream_id, [(":status", "200"), ("Content-Type", "text/html")])
+                self.http.send_data(event.stream_id, b"hello over h2", end_stream=True)
+        self.transport.write(self.http.data_to_send())
+
+
+@pytest.mark.parametrize("http2", [True, False])
+async def test_http2_is_spoken_where_it_is_offered_and_wanted(
+    certificate: Path, make_fetcher: MakeFetcher, http2: bool
+) -> None:
+    pytest.importorskip("h2")
+    context = server_context(certificate, "h2")
+    server = await asyncio.get_running_loop().create_server(Http2Server, "127.0.0.1", 0, ssl=context)
+    url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+    fetcher = make_fetcher(ca_file=str(certificate), http2=http2)
+    if http2:
+        responses = [await fetcher.fetch(url) for _ in range(3)]
+        assert {(response.body, response.protocol) for response in responses} == {(b"hello over h2", "h2")}
+        assert responses[0].head.startswith(b"HTTP/1.1 200 \r\ncontent-type: text/html\r\n")
+        assert responses[0].header("content-type") == "text/html"
+    else:
+        assert await failure_of(fetcher, url) in set(Failure)
+    server.close()
