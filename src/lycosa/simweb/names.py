@@ -27,6 +27,8 @@ class Names:
 
     def name_of(self, host: int) -> str:
         """The host's name: mostly a registered domain of its own, sometimes a part of a shared one."""
+        if not self._plan.is_named:
+            return address_of(host)
         if self._draws.happens(self._plan.shared_domain_share, "shared-domain", host):
             return f"h{host:05}.shared{host // _HOSTS_OF_A_SHARED_DOMAIN:04}.test"
         if self._draws.happens(self._plan.www_share, "www", host):
@@ -35,6 +37,8 @@ class Names:
 
     def host_named(self, name: str) -> int | None:
         """The number of the host with this name, given in lower case and without port."""
+        if not self._plan.is_named:
+            return self.host_at(name)
         label = _NUMBERED_LABEL.search(name)
         if label is None:
             return None

@@ -49,6 +49,8 @@ class WebPlan:
     slow_seconds: float = 0.5
     latency_seconds: float = 0.0
     trap_host_share: float = 0.0
+    # Without names, hosts go by their loopback addresses and nobody needs the web's own DNS server.
+    is_named: bool = True
 
     # Of pages.
     disallowed_share: float = 0.05
