@@ -70,7 +70,7 @@ def sample(number: int, draw: random.Random) -> Sample:
     response = Response(url, 200, [], body, body, head, request.encode(), "127.1.2.3", "http/1.1", at, 0.1)
     visit = Visit(
         url, url.split("/")[2], at, OutcomeKind.STORED, 200, "text/html", "utf-8", "en", f"Page {number}",
-        digest=f"{number:040x}", text_digest=f"{number:032x}", depth=3, referrer=targets[0], priority=5,
+        digest="", text_digest=f"{number:032x}", depth=3, referrer=targets[0], priority=5,
         out_links=53, etag=f'"{number}"', fetch_seconds=0.1, body_bytes=len(body),
     )  # fmt: skip
     return visit, response, Page(visit.title, "", text, []), Links(targets, anchors, [""] * len(targets))

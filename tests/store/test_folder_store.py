@@ -5,6 +5,7 @@ import errno
 import os
 from collections.abc import Callable
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -13,6 +14,7 @@ import pytest
 from lycosa.errors import BackendLost
 from lycosa.model import Links, OutcomeKind, Page, Visit
 from lycosa.settings import Settings
+from lycosa.store.files import publish
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.folder_store import FolderStore
 from lycosa.store.journal import read_rows
@@ -159,6 +161,24 @@ async def test_a_part_is_completed_when_it_has_its_rows(folder: CrawlFolder) -> 
     assert parts == [3, 3, 2]
     assert [pq.read_metadata(path).num_rows for path in sorted(folder.links.glob("*.parquet"))] == [6, 6, 4]
     assert urls(folder) == [f"http://a.example/{number}" for number in range(8)]
+
+
+async def test_the_part_of_pages_appears_last_and_only_then_the_journal_goes(
+    folder: CrawlFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+
+    def watched(path: Path) -> None:
+        assert len(folder.journals()) == 1
+        seen.append(path.parent.name)
+        publish(path)
+
+    monkeypatch.setattr("lycosa.store.tables.publish", watched)
+    store = open_store(folder)
+    put(store, 1)
+    await store.close()
+    assert seen == ["links", "pages"]
+    assert folder.journals() == []
 
 
 async def test_large_texts_are_written_before_the_part_is_full(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import random
 import shutil
@@ -15,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
+from lycosa.errors import BackendLost
 from lycosa.model import Links, OutcomeKind, Page, Visit
 from lycosa.settings import Settings
 from lycosa.store.folder import CrawlFolder
@@ -228,6 +230,20 @@ def die_before(patch: pytest.MonkeyPatch, step: int) -> None:
 
     for owner, name in ((Path, "rename"), (Path, "unlink"), (os, "truncate"), (os, "fsync")):
         patch.setattr(owner, name, dying(getattr(owner, name)))
+
+
+async def test_a_disk_without_room_is_the_backends_loss_and_no_rows(
+    folder: CrawlFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    await crash(folder)
+    with monkeypatch.context() as disk:
+        disk.setattr("lycosa.store.tables.publish", full)
+        with pytest.raises(BackendLost, match="No space left"):
+            run_recover(folder)
+    assert run_recover(folder).rows == ROWS
 
 
 async def test_only_what_the_named_worker_left_is_touched(folder: CrawlFolder) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -39,17 +40,21 @@ def test_a_cut_anywhere_in_the_last_record_keeps_all_before_it(left_open: tuple[
     assert [record.kind for record in records(closed(path))] == [record.kind for record in before]
 
 
-def test_a_cut_anywhere_at_all_leaves_whole_records_or_no_file(left_open: tuple[Path, list[Location]]) -> None:
+def test_a_cut_anywhere_at_all_leaves_whole_records(left_open: tuple[Path, list[Location]]) -> None:
     path, _ = left_open
     ends = [record.offset + record.length for record in records(path)]
     whole = path.read_bytes()
     for size in range(len(whole) + 1):
         path.write_bytes(whole[:size])
-        expected = max([end for end in ends if end <= size], default=0)
-        assert repair_file(path).kept_bytes == expected
-        assert not path.exists()
-        assert closed(path).exists() == (expected > 0)
-        closed(path).unlink(missing_ok=True)
+        assert whole_bytes(path) == max([end for end in ends if end <= size], default=0)
+
+
+@pytest.mark.parametrize("size", [0, 1, 100])
+def test_a_file_without_a_whole_record_is_removed(left_open: tuple[Path, list[Location]], size: int) -> None:
+    path, _ = left_open
+    os.truncate(path, size)
+    assert repair_file(path) == Repair(closed(path).name, 0, size)
+    assert list(path.parent.iterdir()) == []
 
 
 @pytest.mark.parametrize(

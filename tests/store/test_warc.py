@@ -25,6 +25,7 @@ from lycosa.store.warc import (
     base32,
     date,
     microseconds,
+    payload_digest,
     request_record,
     response_record,
 )
@@ -109,6 +110,14 @@ def test_the_payload_digest_is_of_the_payload_as_it_came(write: Write) -> None:
     expected = base64.b32encode(hashlib.sha1(raw).digest()).decode()
     _, headers, _ = by_warcio(path)[1]
     assert headers["WARC-Payload-Digest"] == f"sha1:{expected}"
+
+
+def test_a_digest_known_already_is_used_only_where_it_is_of_the_payload() -> None:
+    plain, coded = response(body=b"<p>"), response(body=b"<p>", raw_body=gzip.compress(b"<p>"))
+    known = payload_digest(plain)
+    assert payload_digest(plain, "sha1:" + "A" * 32) == "sha1:" + "A" * 32
+    assert payload_digest(plain, "md5:" + "A" * 33) == payload_digest(plain, "sha1:A") == known
+    assert payload_digest(coded, known) == payload_digest(coded) != known
 
 
 @pytest.mark.parametrize("name", [b"Transfer-Encoding", b"transfer-encoding", b"TRANSFER-ENCODING"])
@@ -209,7 +218,7 @@ def test_what_is_committed_can_be_read_while_the_file_is_open(folder: CrawlFolde
 def test_nothing_from_the_web_can_add_a_header_line(url: str, address: str, protocol: str) -> None:
     hostile = Response(url, 200, [], b"", b"", b"HTTP/1.1 200 OK", b"GET /", address, protocol, START, 0.0, protocol)
     about = Exchange(*_cleaned(url), "<urn:uuid:1>", "<urn:uuid:2>")
-    for member in (response_record(hostile, about, bytes(20), None), request_record(hostile, about)):
+    for member in (response_record(hostile, about, "sha1:X", None), request_record(hostile, about)):
         header = gzip.decompress(member).partition(b"\r\n\r\n")[0].decode()
         names = [line.partition(":")[0] for line in header.splitlines()[1:]]
         assert len(names) == len(set(names))

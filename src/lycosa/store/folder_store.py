@@ -63,7 +63,7 @@ class FolderStore:
         try:
             sheet = self._writable()
             if response is not None:
-                file, offset, length = self._warc.append(response, visit.fetched_at)
+                file, offset, length = self._warc.append(response, visit.fetched_at, visit.digest)
                 visit = msgspec.structs.replace(visit, warc_file=file, warc_offset=offset, warc_length=length)
         except OSError as error:
             raise BackendLost(f"{self._folder.path}: cannot be written: {error.strerror}") from error

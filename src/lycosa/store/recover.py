@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from lycosa.errors import BackendLost
 from lycosa.model import Links, Page, Response, Visit
 from lycosa.settings import Settings
-from lycosa.store.files import sync_folder
+from lycosa.store.files import SyncFailed, sync_folder
 from lycosa.store.folder import PARQUET, CrawlFolder
 from lycosa.store.journal import Row, is_done, name_of, read_rows
 from lycosa.store.record import RecordLost, complete, read_record
@@ -34,8 +35,15 @@ class Recovery(NamedTuple):
 def recover(folder: CrawlFolder, settings: Settings, parse: Parse, *, worker: int | None = None) -> Recovery:
     """Put in order what one worker, or all, left behind; none of them may be running.
 
-    It may be interrupted at any point and repeated.
+    It may be interrupted at any point and repeated. Raises `BackendLost` when the disk does not play along.
     """
+    try:
+        return _recover(folder, settings, parse, worker)
+    except (OSError, SyncFailed) as error:
+        raise BackendLost(f"{folder.path}: cannot be put in order: {error}") from error
+
+
+def _recover(folder: CrawlFolder, settings: Settings, parse: Parse, worker: int | None) -> Recovery:
     journals = folder.journals(worker)
     for part in folder.open_parts(worker):
         part.unlink()

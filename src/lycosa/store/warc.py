@@ -83,14 +83,17 @@ class WarcWriter:
         self._staged: AppendFile | None = None
         # Full files, staged to their last byte.
         self._full: deque[AppendFile] = deque()
-        self._payloads: dict[bytes, Payload] = {}
+        self._payloads: dict[str, Payload] = {}
 
-    def append(self, response: Response, fetched_at: float) -> Location:
-        """Buffer the records of one exchange; returns where the response or revisit record will lie."""
+    def append(self, response: Response, fetched_at: float, body_digest: str = "") -> Location:
+        """Buffer the records of one exchange; returns where the response or revisit record will lie.
+
+        `body_digest` is that of the body if it is known already: `sha1:` and 32 letters.
+        """
         file = self._writable()
         at = microseconds(fetched_at)
         about = Exchange(clean_uri(response.url), date(at), *_record_ids())
-        digest = sha1(response.raw_body, usedforsecurity=False).digest()
+        digest = payload_digest(response, body_digest)
         may_be_shared = _may_be_shared(response)
         seen = self._seen(digest) if may_be_shared else None
         record = response_record(response, about, digest, seen)
@@ -141,27 +144,29 @@ class WarcWriter:
     def _is_taken(self, name: str) -> bool:
         return any((self._folder.warc / (name + suffix)).exists() for suffix in (WARC, WARC + OPEN))
 
-    def _seen(self, digest: bytes) -> Payload | None:
+    def _seen(self, digest: str) -> Payload | None:
         seen = self._payloads.pop(digest, None)
         if seen is not None:
             self._payloads[digest] = seen  # now the last to be forgotten
         return seen
 
-    def _remember(self, digest: bytes, payload: Payload) -> None:
+    def _remember(self, digest: str, payload: Payload) -> None:
         if len(self._payloads) >= _MAX_PAYLOADS:
             del self._payloads[next(iter(self._payloads))]
         self._payloads[digest] = payload
 
 
-def response_record(response: Response, about: Exchange, digest: bytes, seen: Payload | None) -> bytes:
+def response_record(response: Response, about: Exchange, digest: str, seen: Payload | None) -> bytes:
     """The response record of an exchange, or the revisit record where its payload need not be kept again."""
     head = response_head(response)
     if seen is not None:
-        return _member(_fields(response, about, "revisit") + _digest(digest) + _refers_to(seen), head)
+        return _member(
+            _fields(response, about, "revisit") + f"WARC-Payload-Digest: {digest}\r\n" + _refers_to(seen), head
+        )
     if response.status == 304:
         profile = f"WARC-Profile: {NOT_MODIFIED}\r\nWARC-Refers-To-Target-URI: {about.uri}\r\n"
         return _member(_fields(response, about, "revisit") + profile, head, response.raw_body)
-    fields = _fields(response, about, "response") + _digest(digest)
+    fields = _fields(response, about, "response") + f"WARC-Payload-Digest: {digest}\r\n"
     if response.truncated:
         fields += f"WARC-Truncated: {clean_value(response.truncated)}\r\n"
     return _member(fields, head, response.raw_body)
@@ -204,6 +209,22 @@ def response_head(response: Response) -> bytes:
     if b"\ntransfer-encoding" in head.lower():
         head = _TRANSFER.sub(b"X-Crawler-Transfer-Encoding:", head)
     return head + _END
+
+
+def payload_digest(response: Response, body_digest: str = "") -> str:
+    """The digest of the payload as it came: what a reader can check without knowing any content coding.
+
+    A body that came uncoded is its own payload, and has often been digested already: that saves 17 µs for 28 KB.
+    """
+    if response.raw_body is response.body and len(body_digest) == 37 and body_digest.startswith("sha1:"):
+        return body_digest
+    return f"sha1:{base32(sha1(response.raw_body, usedforsecurity=False).digest())}"
+
+
+def base32(digest: bytes) -> str:
+    """A SHA-1 in base 32, two letters at a time: `base64.b32encode` takes 7 µs, this 2."""
+    number = int.from_bytes(digest, "big")
+    return "".join([_PAIRS[number >> shift & 1023] for shift in range(150, -1, -10)])
 
 
 def microseconds(at: float) -> int:
@@ -250,16 +271,6 @@ def _fields(response: Response, about: Exchange, kind: str) -> str:
     if response.protocol:
         fields += f"WARC-Protocol: {clean_value(response.protocol)}\r\n"
     return fields
-
-
-def _digest(digest: bytes) -> str:
-    return f"WARC-Payload-Digest: sha1:{base32(digest)}\r\n"
-
-
-def base32(digest: bytes) -> str:
-    """A SHA-1 in base 32, two letters at a time: `base64.b32encode` takes 7 µs, this 2."""
-    number = int.from_bytes(digest, "big")
-    return "".join([_PAIRS[number >> shift & 1023] for shift in range(150, -1, -10)])
 
 
 def _refers_to(seen: Payload) -> str:
