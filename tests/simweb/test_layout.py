@@ -49,6 +49,13 @@ def test_every_host_and_every_plain_page_is_reachable() -> None:
     assert missed == {Kind.UNFOLLOWED.value}
 
 
+def test_the_trees_alone_hold_a_web_together() -> None:
+    layout = Layout(WebPlan.named("mixed", hosts=40, pages_per_host=300, min_links=0, max_links=0, orphan_share=0.0))
+    truth = truth_of(layout, 80, seeds_of(layout, 80))
+    unreached = [p for p in truth.pages.values() if p.is_allowed and p.url not in truth.reachable_by_links]
+    assert {page.kind for page in unreached} == {Kind.UNFOLLOWED.value}
+
+
 def test_popular_pages_and_hosts_get_most_links() -> None:
     layout = Layout(WebPlan(hosts=40, pages_per_host=100))
     pages: Counter[int] = Counter()

@@ -7,12 +7,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import lycosa
 from lycosa.simweb import SimWebProcess, WebPlan
+from lycosa.simweb.process import Order
 
 from .fixtures import ask
+
+_HOME = str(Path(lycosa.__file__).parents[1])
 
 
 async def test_a_web_in_another_process_is_the_same_web(tmp_path: Path) -> None:
@@ -35,6 +39,25 @@ def test_a_port_in_use_is_an_error_and_not_a_hang() -> None:
         SimWebProcess(plan, port=web.port).__enter__()
 
 
+def test_a_web_ends_cleanly_when_its_input_ends() -> None:
+    order = msgspec.json.encode(Order(WebPlan.named("clean", hosts=1, pages_per_host=1))).decode()
+    child = subprocess.Popen(
+        [sys.executable, "-m", "lycosa.simweb", order],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": _HOME},
+    )
+    with child:
+        assert child.stdout is not None
+        assert child.stdout.readline().startswith(b"{")
+        assert child.stdin is not None
+        child.stdin.close()
+        try:
+            assert child.wait(30) == 0
+        finally:
+            child.kill()
+
+
 _PARENT = """
 from lycosa.simweb import SimWebProcess, WebPlan
 with SimWebProcess(WebPlan.named("clean", hosts=1, pages_per_host=1)) as web:
@@ -44,12 +67,11 @@ with SimWebProcess(WebPlan.named("clean", hosts=1, pages_per_host=1)) as web:
 
 
 def test_a_web_ends_with_its_parent() -> None:
-    home = str(Path(lycosa.__file__).parents[1])
     parent = subprocess.Popen(
         [sys.executable, "-c", _PARENT],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": home},
+        env={**os.environ, "PYTHONPATH": _HOME},
     )
     with parent:
         assert parent.stdout is not None

@@ -41,7 +41,7 @@ class Web:
 
 @pytest.fixture(scope="module")
 def web() -> Web:
-    return Web(WebPlan.named("traps", hosts=24, pages_per_host=30, legacy_encoding_share=0.6))
+    return Web(WebPlan.named("traps", hosts=24, pages_per_host=30, legacy_encoding_share=0.6, base_element_share=0.2))
 
 
 def test_rendered_links_are_the_true_links(web: Web) -> None:

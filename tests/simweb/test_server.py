@@ -6,6 +6,8 @@ import socket
 import pytest
 
 from lycosa.simweb import Exchange, HandWeb, SimWeb, WebPlan, make_reply
+from lycosa.simweb.log import RequestLog
+from lycosa.simweb.server import Server
 
 from .fixtures import ask, heard, say
 
@@ -185,23 +187,42 @@ async def test_hosts_answer_at_their_own_addresses_too() -> None:
         assert (await ask(f"http://elsewhere.test:{web.port}/")).status == 404
 
 
-async def test_nothing_answers_at_an_outside_address(hand_web: HandWeb) -> None:
-    hand_web.page("http://a.test/", "secret")
+@pytest.fixture
+def outside_address() -> str:
+    """An address of this machine that others might reach."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))  # sends nothing; only picks the outgoing address
         except OSError:
             pytest.skip("this machine has no address but loopback")
-        address = probe.getsockname()[0]
-    try:
-        async with asyncio.timeout(5):
-            reader, writer = await asyncio.open_connection(address, hand_web.port)
-            writer.write(b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")
-            assert await reader.read() == b""
-            writer.close()
-    except OSError:
-        pass
+        return str(probe.getsockname()[0])
+
+
+async def test_nothing_answers_at_an_outside_address(hand_web: HandWeb, outside_address: str) -> None:
+    assert await _answer_at(outside_address, hand_web.port) == b""
     assert hand_web.requests == []
+
+
+async def test_nothing_answers_outside_even_where_the_kernel_binds_no_device(outside_address: str) -> None:
+    listener = socket.create_server(("0.0.0.0", 0))
+    server = Server(HandWeb(), RequestLog())
+    await server.start(listener)
+    port = listener.getsockname()[1]
+    assert (await _answer_at("127.0.0.1", port)).startswith(b"HTTP/1.1 404 ")
+    assert await _answer_at(outside_address, port) == b""
+    await server.close()
+
+
+async def _answer_at(address: str, port: int) -> bytes:
+    try:
+        async with asyncio.timeout(10):
+            reader, writer = await asyncio.open_connection(address, port)
+            writer.write(b"GET / HTTP/1.0\r\nHost: a.test\r\n\r\n")
+            answer = await reader.read()
+            writer.close()
+            return answer
+    except OSError:
+        return b""
 
 
 async def test_a_host_of_a_plan_may_have_a_behaviour_of_its_own() -> None:

@@ -93,6 +93,18 @@ async def test_a_page_is_unchanged_until_its_version_changes() -> None:
         assert second.body != first.body
 
 
+async def test_a_sitemap_follows_the_changes_of_its_pages() -> None:
+    clock = Clock()
+    plan = WebPlan.named("clean", hosts=1, pages_per_host=5, changes_per_day=(1.0,), sitemap_share=1.0)
+    async with SimWeb(plan, clock=clock) as web:
+        path = "sitemap-0.xml.gz" if web.layout.host(0).has_sitemap_index else "sitemap.xml"
+        before = await ask(web.url(0) + path)
+        clock.now += 10 * plan.day_seconds
+        after = await ask(web.url(0) + path)
+        assert before.status == after.status == 200
+        assert before.body != after.body
+
+
 async def test_a_slow_host_takes_its_time() -> None:
     plan = WebPlan.named("clean", hosts=2, latency_seconds=0.05)
     async with SimWeb(plan) as web:
