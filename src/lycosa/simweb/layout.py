@@ -153,7 +153,8 @@ class Layout:
         language = draws.pick(plan.languages, "language", number)
         is_legacy = draws.happens(plan.legacy_encoding_share, "legacy", number)
         encoding = draws.pick(_LEGACY_ENCODINGS[language], "encoding", number) if is_legacy else "utf-8"
-        is_slow = draws.happens(plan.slow_host_share, "slow", number)
+        # Host 0 holds the seed: a web that begins slowly looks broken.
+        is_slow = number > 0 and draws.happens(plan.slow_host_share, "slow", number)
         has_delay = draws.happens(plan.crawl_delay_share, "crawl-delay", number)
         robots = self._robots(number)
         return Host(
