@@ -60,17 +60,15 @@ class Head(NamedTuple):
 
 
 def read_html(decoded: Decoded, limits: PageLimits, agent: str, directives: Directives = NO_DIRECTIVES) -> Page:
-    """The page an HTML text makes; `directives` came with its header. Past the parse limits: links, but no text."""
+    """The page an HTML text makes; `directives` came with its header. Past the parse limits: links without texts."""
     tree = turbohtml.parse(decoded.text, positions=False)
     # A template is not part of the page, but the parser's searches look into it.
     for template in tree.find_all("template"):
         template.decompose()
+    is_too_large = exceeds(tree, len(decoded.text), limits)
     head = read_head(tree, agent)
-    links = read_links(tree, limits.max_links, limits.max_text_chars)
-    text, is_whole = "", False
-    if not exceeds(tree, len(decoded.text), limits):
-        text = read_text(tree)
-        is_whole = len(text) <= limits.max_text_chars
+    links = read_links(tree, limits.max_links, 0 if is_too_large else limits.max_text_chars)
+    text = "" if is_too_large else read_text(tree)
     directives |= head.directives
     return Page(
         title=head.title,
@@ -85,7 +83,7 @@ def read_html(decoded: Decoded, limits: PageLimits, agent: str, directives: Dire
         noindex=directives.noindex,
         nofollow=directives.nofollow,
         noarchive=directives.noarchive,
-        truncated=not is_whole or len(links) > limits.max_links,
+        truncated=is_too_large or len(text) > limits.max_text_chars or len(links) > limits.max_links,
     )
 
 
@@ -186,7 +184,8 @@ def _canonical(tree: Document) -> str:
 def read_links(tree: Document, max_links: int, max_anchor_chars: int) -> list[RawLink]:
     """The links of a page: of the text first, then <area>, frames and <link>; one over `max_links` where more exist.
 
-    Anchor texts overlap when links are nested by force, so `max_anchor_chars` bounds how much is read for all together.
+    Links that are nested by force share their texts, so `max_anchor_chars` bounds what is read for all together. At 0
+    no anchor is read, and what stands within links costs nothing.
     """
     elements = tree.select("a[href]")[: max_links + 1]
     hrefs = [element.attr("href") for element in elements]
@@ -203,10 +202,12 @@ def read_links(tree: Document, max_links: int, max_anchor_chars: int) -> list[Ra
 def _anchors(elements: list[Element], max_chars: int) -> list[str]:
     anchors = []
     for element in elements:
-        text = element.text if max_chars > 0 else ""
+        if max_chars <= 0:
+            break
+        text = element.text
         max_chars -= len(text)
         anchors.append(collapsed(text, MAX_ANCHOR_CHARS) or _image_text(element))
-    return anchors
+    return anchors + [""] * (len(elements) - len(anchors))
 
 
 def _other_links(tree: Document, max_links: int) -> list[RawLink]:
