@@ -12,7 +12,7 @@ from importlib.metadata import version
 from lycosa.errors import BackendLost, LycosaError, SettingsError
 
 # In the order in which --help shows them: run, look, one stage alone, try out.
-COMMANDS = ("crawl", "urls", "simweb")
+COMMANDS = ("crawl", "status", "why", "page", "query", "robots", "urls", "simweb")
 
 EXIT_BACKEND_LOST = 1
 EXIT_BAD_SETTINGS = 2

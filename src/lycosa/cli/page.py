@@ -1,0 +1,171 @@
+"""`lycosa page`: a page as it was kept, at any of its visits."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lycosa.cli import show
+from lycosa.errors import SettingsError
+
+if TYPE_CHECKING:
+    from lycosa.model import Response, Visit
+    from lycosa.store.folder import CrawlFolder
+    from lycosa.store.read import Version
+
+_EXAMPLES = """\
+  lycosa page https://example.org/ --text
+  lycosa page https://example.org/ --versions
+  lycosa page https://example.org/ --at 2031-05-01T10:00:00Z --raw > page.html
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the command line."""
+    parser = show.new_parser(
+        commands,
+        "page",
+        "read a page back, at any of its visits",
+        "Read a page back as it was kept: what is known of it and its text, or its bytes, or its headers.",
+        _EXAMPLES,
+    )
+    parser.add_argument("url", metavar="URL", help="a URL that was visited")
+    show.add_folder_option(parser)
+    parser.add_argument("--at", metavar="TIME", help="the version in force then (default: the newest)")
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--raw", action="store_true", help="only its body, content codings removed")
+    shown.add_argument("--text", action="store_true", help="only its text")
+    shown.add_argument("--headers", action="store_true", help="only the response's status line and headers")
+    shown.add_argument("--versions", action="store_true", help="list all visits of the URL")
+    show.add_json_option(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    from lycosa.build import parse_seeds
+
+    folder = show.open_folder(options)
+    [parsed] = parse_seeds([options.url])
+    if options.versions:
+        _list_versions(folder, parsed.url, as_json=options.json)
+        return 0
+    version = _find(folder, parsed.url, options.at)
+    if options.raw:
+        _write_body(_response(folder, version.visit))
+    elif options.headers:
+        print(show.visible_lines(_response(folder, version.visit).head.decode("latin-1")))
+    elif options.text:
+        print(show.visible_lines(_text(folder, version)))
+    elif options.json:
+        show.print_json({**_facts(version.visit), "text": _text(folder, version)})
+    else:
+        _print(version.visit, _text(folder, version))
+    return 0
+
+
+def _find(folder: CrawlFolder, url: str, at: str | None) -> Version:
+    from lycosa.store.read import page_at, versions
+
+    moment = show.parse_moment(at) if at else None
+    if (version := page_at(folder, url, moment)) is not None:
+        return version
+    visits = versions(folder, url)
+    if not visits:
+        raise SettingsError(f"{url}: this crawl has no visit of it; `lycosa why` says why")
+    if moment is not None and visits[0].fetched_at > moment:
+        first = show.moment(visits[0].fetched_at)
+        raise SettingsError(f"{url}: there is no version that old; the first visit was {first}")
+    last = visits[-1]
+    reason = f" ({last.error})" if last.error else ""
+    raise SettingsError(f"{url}: no visit gave a page; the last one ended as {last.outcome.name.lower()}{reason}")
+
+
+def _response(folder: CrawlFolder, visit: Visit) -> Response:
+    from lycosa.store.read import response_of_visit
+
+    response = response_of_visit(folder, visit)
+    if response is None:
+        raise SettingsError(f"{visit.url}: the bytes of this visit were not kept")
+    return response
+
+
+def _text(folder: CrawlFolder, version: Version) -> str:
+    if version.text is not None:
+        return version.text
+    # So far only the journal has this visit, and texts are not in it.
+    from lycosa.build import page_parser
+
+    response = _response(folder, version.visit)
+    page = page_parser(show.folder_settings(folder)).parse(response.body, response.header("content-type"))
+    return "" if page.noindex else page.text
+
+
+def _write_body(response: Response) -> None:
+    if sys.stdout.isatty():
+        from lycosa.page.encoding import decode
+
+        # A terminal would obey what is in the body.
+        print(show.visible_lines(decode(response.body, response.header("content-type")).text))
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(response.body)
+
+
+def _facts(visit: Visit) -> dict[str, Any]:
+    facts = msgspec.structs.asdict(visit)
+    return facts | {"outcome": visit.outcome.name.lower(), "fetched": show.moment(visit.fetched_at)}
+
+
+def _list_versions(folder: CrawlFolder, url: str, *, as_json: bool) -> None:
+    from lycosa.store.read import versions
+
+    visits = versions(folder, url)
+    if as_json:
+        show.print_json([_facts(visit) for visit in visits])
+        return
+    if not visits:
+        raise SettingsError(f"{url}: this crawl has no visit of it; `lycosa why` says why")
+    show.print_table(
+        ["fetched at", "outcome", "status", "bytes", "seconds", "digest", "note"],
+        [
+            (
+                show.moment(visit.fetched_at),
+                visit.outcome.name.lower(),
+                visit.status,
+                visit.body_bytes,
+                round(visit.fetch_seconds, 3),
+                visit.digest,
+                visit.error or (f"duplicate of {visit.original}" if visit.original else ""),
+            )
+            for visit in visits
+        ],
+    )
+
+
+def _print(visit: Visit, text: str) -> None:
+    show.console().print(show.visible(visit.title or visit.url), style="bold")
+    where = f"{visit.warc_file} at {visit.warc_offset:,}" if visit.warc_offset >= 0 else ""
+    show.print_facts(
+        [
+            ("url", visit.url),
+            ("fetched", show.moment(visit.fetched_at)),
+            ("outcome", f"{visit.outcome.name.lower()}, status {visit.status}"),
+            ("duplicate of", visit.original),
+            ("type", f"{visit.media_type or 'not given'}, {visit.charset or 'no charset'}"),
+            ("language", visit.language),
+            ("description", visit.description),
+            ("size", f"{show.size(visit.body_bytes)} in {show.duration(visit.fetch_seconds)}"),
+            ("cut", visit.truncated),
+            ("depth", f"{visit.depth}, found on {visit.referrer or 'no page: it is a seed'}"),
+            ("links", f"{visit.out_links:,}"),
+            ("note", visit.error),
+            ("kept in", where),
+        ],
+        indent="  ",
+    )
+    if text:
+        print()
+        print(show.visible_lines(text))

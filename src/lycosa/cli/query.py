@@ -1,0 +1,98 @@
+"""`lycosa query`: SQL over a crawl."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from lycosa.cli import show
+from lycosa.errors import SettingsError
+
+if TYPE_CHECKING:
+    import duckdb
+
+MAX_TABLE_ROWS = 1_000
+_ROWS_AT_ONCE = 1_000
+# What a spreadsheet takes for the beginning of a formula.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_DESCRIPTION = """\
+Run SQL (DuckDB) over a crawl; it only reads. The views:
+
+  pages    a row per visit: url, host, fetched_at, outcome, status, title, text, digest, original, depth, error …
+  links    a row per link: source, target, anchor, rel, fetched_at
+  history  a row per URL: its last outcome, how often it was visited, when it is due again
+  hosts    a row per host: queued, visits, failures, delays, robots.txt, address
+
+`DESCRIBE pages` lists all columns."""
+_EXAMPLES = """\
+  lycosa query "SELECT outcome, count(*) FROM pages GROUP BY ALL ORDER BY 2 DESC"
+  lycosa query "SELECT host, queued, free_at FROM hosts ORDER BY queued DESC LIMIT 20"
+  lycosa query "SELECT url, title FROM pages WHERE text ILIKE '%crawler%'" --format csv > found.csv
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the command line."""
+    parser = show.new_parser(commands, "query", "SQL over pages, links, history and hosts", _DESCRIPTION, _EXAMPLES)
+    parser.add_argument("sql", metavar="SQL", help="what to ask; - reads it from standard input")
+    show.add_folder_option(parser)
+    parser.add_argument(
+        "--format",
+        choices=("table", "csv", "json"),
+        default="table",
+        help=f"table (the first {MAX_TABLE_ROWS:,} rows), csv, or json (an object per line); default: table",
+    )
+    parser.add_argument("--json", dest="format", action="store_const", const="json", help="the same as --format json")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    import duckdb
+
+    from lycosa.observe.crawl_sql import check_reads_only, connect_for
+
+    folder = show.open_folder(options)
+    sql = sys.stdin.read() if options.sql == "-" else options.sql
+    check_reads_only(sql)
+    with connect_for(folder, sql) as connection:
+        try:
+            result = connection.execute(sql)
+            _print(result, options.format)
+        except duckdb.Error as error:
+            raise SettingsError(f"the query failed: {error}") from None
+    return 0
+
+
+def _print(result: duckdb.DuckDBPyConnection, style: str) -> None:
+    columns = [column[0] for column in result.description or []]
+    if style == "json":
+        for row in _rows(result):
+            show.print_json(dict(zip(columns, row, strict=True)))
+    elif style == "csv":
+        write_csv(columns, _rows(result))
+    else:
+        rows = result.fetchmany(MAX_TABLE_ROWS)
+        show.print_table(columns, rows)
+        if result.fetchone() is not None:
+            show.say(f"only the first {MAX_TABLE_ROWS:,} rows are shown; --format csv or json gives all")
+
+
+def _rows(result: duckdb.DuckDBPyConnection) -> Iterator[Sequence[Any]]:
+    while rows := result.fetchmany(_ROWS_AT_ONCE):
+        yield from rows
+
+
+def write_csv(columns: Sequence[str], rows: Iterator[Sequence[Any]]) -> None:
+    """CSV to standard output, safe to open in a spreadsheet."""
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow([_safe_cell(value) for value in row])
+
+
+def _safe_cell(value: object) -> object:
+    # A title such as =HYPERLINK(…) must stay a text.
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value

@@ -1,0 +1,244 @@
+"""What the commands share: the folder they read, the settings of a single stage, and how results are shown.
+
+All that comes from pages passes `visible` on its way to a person: a title may hold anything, terminal escapes included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lycosa.errors import SettingsError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from lycosa.settings import Settings
+    from lycosa.store.folder import CrawlFolder
+
+# Beside the control characters: marks that turn text around, and so can make one name look like another.
+_TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+# ---- options
+
+
+def new_parser(commands: Any, name: str, help_: str, description: str, examples: str) -> argparse.ArgumentParser:
+    """A command with its examples below its options."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=help_,
+        description=description,
+        epilog=f"examples:\n{examples}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    return parser
+
+
+def add_folder_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--folder", type=Path, default=Path("crawl"), metavar="DIR", help="the folder of the crawl (default: crawl)"
+    )
+
+
+def add_json_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="one JSON object, for machines")
+
+
+def add_stage_options(parser: argparse.ArgumentParser) -> None:
+    """The options of a command that runs one stage alone."""
+    parser.add_argument(
+        "--open-network", action="append", metavar="CIDR", help="also fetch from this non-public network (may repeat)"
+    )
+    parser.add_argument("--user-agent", metavar="TEXT", help="how the crawler names itself")
+    parser.add_argument("-c", "--config", type=Path, metavar="FILE", help="settings file (TOML)")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="any setting (may repeat)")
+    add_json_option(parser)
+
+
+def stage_settings(options: argparse.Namespace) -> Settings:
+    """The settings of a stage alone: defaults, then the file, then the command line."""
+    from lycosa import settings
+
+    changes = dict(settings.parse_change(text) for text in options.set)
+    for option, name in (("open_network", "open_networks"), ("user_agent", "user_agent")):
+        if (value := getattr(options, option)) is not None:
+            changes[name] = value
+    return settings.load(options.config, changes)
+
+
+def open_folder(options: argparse.Namespace) -> CrawlFolder:
+    """The crawl that the command is about."""
+    from lycosa.store.folder import CrawlFolder
+
+    folder = CrawlFolder(options.folder)
+    if not folder.exists:
+        raise SettingsError(f"{folder.path}: there is no crawl in this folder; name another with --folder")
+    return folder
+
+
+def folder_settings(folder: CrawlFolder) -> Settings:
+    """The settings a crawl was last run with."""
+    from lycosa import settings
+
+    return settings.load(folder.settings if folder.settings.exists() else None, {})
+
+
+# ---- values as text
+
+
+def visible(value: object) -> str:
+    """A value on one line, with everything spelt out that a terminal would obey instead of show."""
+    text = str(value)
+    if text.isprintable() and _TURNING.isdisjoint(text):
+        return text
+    return "".join(_shown(character) for character in text)
+
+
+def visible_lines(text: str) -> str:
+    """The same for a text of many lines, whose lines and tabs stay."""
+    return "\n".join(visible(line).replace("\\t", "\t") for line in text.splitlines())
+
+
+def _shown(character: str) -> str:
+    # White space that is not the ASCII one counts as unprintable, but does no harm.
+    if (character.isprintable() or character.isspace()) and character >= " " and character not in _TURNING:
+        return character if character not in "\x85\u2028\u2029" else " "
+    return character.encode("unicode_escape").decode()
+
+
+def moment(at: float) -> str:
+    """A moment as people read it, in UTC."""
+    if not at:
+        return "never"
+    try:
+        return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (OverflowError, ValueError, OSError):
+        return f"{at:.0f} s after 1970"
+
+
+def parse_moment(text: str) -> float:
+    """A moment as people write it: a date, a date with a time (UTC where no zone is given), or POSIX seconds."""
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise SettingsError(
+            f"{text!r} is not a moment; expected for example 2031-05-01, 2031-05-01T10:30:00Z or POSIX seconds"
+        ) from None
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+
+
+def duration(seconds: float) -> str:
+    """A stretch of time in the two units that matter."""
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours >= 48:
+        return f"{hours // 24} d {hours % 24} h"
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s"
+
+
+def size(count: float) -> str:
+    """A number of bytes in the unit that fits."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"
+        count /= 1000
+    return f"{count:,.1f} TB"
+
+
+# ---- results
+
+
+def print_json(value: object) -> None:
+    """One line of JSON; any text comes out as valid UTF-8."""
+    import msgspec
+
+    try:
+        line = msgspec.json.encode(value, enc_hook=str).decode()
+    except UnicodeEncodeError:
+        # Half of a surrogate pair, as in a file name that is no UTF-8.
+        import json
+
+        line = json.dumps(msgspec.to_builtins(value, enc_hook=str))
+    print(line)
+
+
+def console() -> Console:
+    """Where people read: colours on a terminal, plain text into a file or a pipe."""
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False, soft_wrap=True, emoji=False)
+
+
+def print_facts(facts: Iterable[tuple[str, object]], *, indent: str = "") -> None:
+    """Label and value in two columns; facts without a value are left out."""
+    from rich.text import Text
+
+    pairs = [(label, value) for label, value in facts if value not in ("", None)]
+    width = max((len(label) for label, _ in pairs), default=0)
+    out = console()
+    for label, value in pairs:
+        out.print(Text.assemble(indent, (f"{label:<{width}}", "cyan"), "  ", visible(value)))
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: str = "") -> None:
+    """A table: fitted to the screen on a terminal, in full and with two spaces between columns elsewhere."""
+    from rich.table import Table
+
+    out = console()
+    rows = list(rows)
+    cells = [[_cell(value) for value in row] for row in rows]
+    numbers = [all(isinstance(row[at], (int, float)) or row[at] is None for row in rows) for at in range(len(columns))]
+    if title:
+        out.print(title, style="bold")
+    if not out.is_terminal:
+        for line in _plain_lines([list(columns), *cells], numbers):
+            print(line)
+        return
+    table = Table(box=None, pad_edge=False, header_style="cyan")
+    for column, is_number in zip(columns, numbers, strict=True):
+        table.add_column(visible(column), justify="right" if is_number else "left", overflow="fold")
+    for row in cells:
+        table.add_row(*row)
+    out.print(table, soft_wrap=False)
+
+
+def _plain_lines(cells: list[list[str]], numbers: list[bool]) -> Iterable[str]:
+    from rich.cells import cell_len  # Chinese characters take two places
+
+    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        padded = []
+        for cell, width, is_number in zip(row, widths, numbers, strict=True):
+            blank = " " * (width - cell_len(cell))
+            padded.append(blank + cell if is_number else cell + blank)
+        yield "  ".join(padded).rstrip()
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:,.3f}".rstrip("0").rstrip(".")
+    if isinstance(value, datetime):
+        return value.strftime("%Y-%m-%d %H:%M:%S")
+    return visible(value)
+
+
+def say(text: str) -> None:
+    """A line for people that is no result, so that results can be piped."""
+    print(visible(text), file=sys.stderr)

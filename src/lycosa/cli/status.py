@@ -1,0 +1,216 @@
+"""`lycosa status`: where a crawl stands, while it runs and after."""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lycosa.cli import show
+from lycosa.ports import Counts
+
+if TYPE_CHECKING:
+    from lycosa.frontier.tables import Tables
+    from lycosa.settings import Settings
+    from lycosa.store.folder import CrawlFolder
+
+_EXAMPLES = """\
+  lycosa status --folder broad
+  lycosa status --folder broad --json | jq .counts.queued
+"""
+_OUTCOMES = ("stored", "duplicate", "unchanged", "moved", "refused", "failed", "crashed", "read")
+
+
+class QueuedHost(msgspec.Struct, frozen=True):
+    """A host that has something queued."""
+
+    host: str
+    queued: int
+    visits: int
+    failures: int
+    free_at: float
+    waits_for: str
+
+
+class Status(msgspec.Struct, frozen=True):
+    """A crawl at one moment. `process` is 0 unless a crawl runs on the folder."""
+
+    folder: str
+    state: str
+    process: int
+    counts: Counts
+    waiting_hosts: int
+    parked_hosts: int
+    next_retry_at: float
+    next_host_at: float
+    last_visit_at: float
+    disk_bytes: int
+    hosts: list[QueuedHost]
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the command line."""
+    parser = show.new_parser(
+        commands,
+        "status",
+        "where a crawl stands: counters, queues, what it waits for",
+        "Show where a crawl stands, while it runs and after.",
+        _EXAMPLES,
+    )
+    show.add_folder_option(parser)
+    parser.add_argument("--hosts", type=int, default=10, metavar="N", help="hosts with most queued (default: 10)")
+    show.add_json_option(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    folder = show.open_folder(options)
+    status = read_status(folder, max(0, options.hosts))
+    if options.json:
+        counts = {"pages": status.counts.pages, **msgspec.structs.asdict(status.counts)}
+        show.print_json({**msgspec.structs.asdict(status), "counts": counts})
+    else:
+        _print(status, time.time())
+    return 0
+
+
+def read_status(folder: CrawlFolder, max_hosts: int) -> Status:
+    """The status of a crawl now."""
+    from lycosa.frontier.tables import first_due
+    from lycosa.observe.crawl_sql import has_frontier, open_tables
+
+    settings, process = show.folder_settings(folder), running_process(folder)
+    facts: dict[str, Any] = {
+        "folder": str(folder.path),
+        "process": process,
+        "last_visit_at": _last_visit_at(folder),
+        "disk_bytes": folder.disk_bytes(),
+    }
+    if not has_frontier(folder):
+        state = "running, with its frontier in memory" if process else "not running; its frontier was in memory only"
+        return Status(state=state, counts=Counts(), **facts, **_NO_FRONTIER)
+    with open_tables(folder) as tables:
+        counts = tables.counts()
+        return Status(
+            state=_state(folder, settings, counts, process),
+            counts=counts,
+            waiting_hosts=sum(1 for _ in tables.waiting.keys()),
+            parked_hosts=sum(1 for _ in tables.parked.keys()),
+            next_retry_at=first_due(tables.delayed) or 0.0,
+            next_host_at=first_due(tables.parked) or 0.0,
+            hosts=_longest_queues(tables, max_hosts),
+            **facts,
+        )
+
+
+_NO_FRONTIER: dict[str, Any] = {
+    "waiting_hosts": 0,
+    "parked_hosts": 0,
+    "next_retry_at": 0.0,
+    "next_host_at": 0.0,
+    "hosts": [],
+}
+
+
+def running_process(folder: CrawlFolder) -> int:
+    """The process that crawls into this folder; 0 if none does.
+
+    Asks for a shared lock and lets go at once: a crawl that starts in that very microsecond would be refused.
+    """
+    try:
+        fd = os.open(folder.path / "lock", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return 0
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = os.pread(fd, 32, 0).decode("ascii", "replace").strip()
+        return int(holder) if holder.isdecimal() else -1
+    finally:
+        os.close(fd)
+    return 0
+
+
+def _state(folder: CrawlFolder, settings: Settings, counts: Counts, process: int) -> str:
+    if process:
+        return "running"
+    if folder.journals():
+        return "interrupted: it did not end by itself; the same command goes on, and nothing is lost"
+    if settings.max_pages and counts.pages >= settings.max_pages:
+        return f"finished: it reached its limit of {settings.max_pages:,} pages"
+    if not counts.known:
+        return "not begun"
+    if counts.queued or counts.delayed:
+        return "stopped before its end; the same command goes on"
+    return "finished: everything known has been visited"
+
+
+def _last_visit_at(folder: CrawlFolder) -> float:
+    from lycosa.store.read import connect
+
+    with connect(folder) as connection:
+        row = connection.execute("SELECT epoch_us(max(fetched_at)) FROM pages").fetchone()
+    return row[0] / 1_000_000 if row and row[0] else 0.0
+
+
+def _longest_queues(tables: Tables, limit: int) -> list[QueuedHost]:
+    from heapq import nlargest
+
+    longest = nlargest(limit, tables.host_records(), key=lambda host: host.queued)
+    now = time.time()
+    return [
+        QueuedHost(host.name, host.queued, host.visits, host.failures, host.free_at, waits_for(host, now))
+        for host in longest
+        if host.queued
+    ]
+
+
+def waits_for(host: Any, now: float) -> str:
+    """What a host with something queued waits for."""
+    if any(state.is_pending for state in host.origins.values()):
+        return "its robots.txt, which could not be read"
+    if not host.origins:
+        return "its robots.txt, which was not asked for yet"
+    if host.free_at <= now:
+        return "its turn"
+    pause = show.duration(host.free_at - now)
+    return f"back-off after {host.failures:,} failures: {pause}" if host.failures else f"its pause: {pause}"
+
+
+def _print(status: Status, now: float) -> None:
+    counts = status.counts
+    process = f" (process {status.process})" if status.process > 0 else ""
+    show.print_facts([("crawl", status.folder), ("state", f"{status.state}{process}")])
+    print()
+    show.print_facts(
+        [
+            ("pages", f"{counts.pages:,} from {counts.hosts:,} hosts, {show.size(counts.fetched_bytes)} fetched"),
+            ("URLs known", f"{counts.known:,}"),
+            (
+                "queued",
+                f"{counts.queued:,} ({status.waiting_hosts:,} hosts wait, {status.parked_hosts:,} rest for long)",
+            ),
+            ("under way", f"{counts.leased:,}" if status.process else ""),
+            ("to retry", f"{counts.delayed:,}{_when(status.next_retry_at, now)}"),
+            *((name, f"{getattr(counts, name):,}") for name in _OUTCOMES),
+            ("last visit", show.moment(status.last_visit_at)),
+            ("on disk", show.size(status.disk_bytes)),
+        ]
+    )
+    if status.hosts:
+        print()
+        show.print_table(
+            ["host", "queued", "visits", "failures", "waits for"],
+            [(host.host, host.queued, host.visits, host.failures, host.waits_for) for host in status.hosts],
+            title="longest queues",
+        )
+
+
+def _when(due: float, now: float) -> str:
+    if not due:
+        return ""
+    return f", the first in {show.duration(due - now)}" if due > now else ", the first is due"

@@ -1,0 +1,360 @@
+"""`lycosa why`: what became of a URL in a crawl, and for which reason.
+
+Asks the crawl's own parts: its limits, dedup rules, scope and secret make the fingerprint under which the frontier
+knows the URL, and its robots records decide as they did for the crawl.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lycosa.cli import show
+from lycosa.errors import SettingsError
+from lycosa.model import History, OutcomeKind, Refusal, Target, origin_of
+
+if TYPE_CHECKING:
+    from lycosa.frontier.tables import HostRecord, Tables
+    from lycosa.settings import Settings
+    from lycosa.store.folder import CrawlFolder
+    from lycosa.url.canonical import ParsedUrl, Rejection
+    from lycosa.url.fingerprint import Fingerprinter
+    from lycosa.url.memo import KnownLink
+
+# Entries of a queue that are looked through: a second's work.
+MAX_LOOKED_AT = 500_000
+MAX_SOURCES = 5
+_EXAMPLES = """\
+  lycosa why https://example.org/private/ --folder broad
+  lycosa why example.org/a --json
+"""
+
+
+class Source(msgspec.Struct, frozen=True):
+    """A page of the crawl that links to the URL."""
+
+    url: str
+    rel: str
+
+
+class Answer(msgspec.Struct):
+    """What became of a URL: one word, one sentence, and the facts behind it."""
+
+    url: str
+    state: str
+    sentence: str
+    facts: list[tuple[str, str]] = []
+    linked_from: list[Source] = []
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the command line."""
+    parser = show.new_parser(
+        commands,
+        "why",
+        "what became of a URL, and for which reason",
+        "Explain any URL: whether the crawl knows it, visited it, refused it, or where it waits and what for.",
+        _EXAMPLES,
+    )
+    parser.add_argument("url", metavar="URL", help="any URL, as a page or a person writes it")
+    show.add_folder_option(parser)
+    show.add_json_option(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    answer = explain(show.open_folder(options), options.url, time.time())
+    if options.json:
+        show.print_json({**msgspec.structs.asdict(answer), "facts": dict(answer.facts)})
+        return 0
+    show.console().print(show.visible(answer.url), style="bold")
+    show.console().print(show.visible(answer.sentence))
+    show.print_facts(answer.facts, indent="  ")
+    for source in answer.linked_from:
+        rel = f"  (rel={source.rel})" if source.rel else ""
+        show.print_facts([("linked from", f"{source.url}{rel}")], indent="  ")
+    return 0
+
+
+def explain(folder: CrawlFolder, text: str, now: float) -> Answer:
+    """What became of a URL in the crawl of this folder."""
+    from lycosa.observe.crawl_sql import open_tables
+    from lycosa.url.canonical import ParsedUrl, UrlLimits, parse_seed
+
+    settings = show.folder_settings(folder)
+    parsed = parse_seed(text, UrlLimits(settings.max_url_length, settings.max_path_depth))
+    if not isinstance(parsed, ParsedUrl):
+        return _rejected(settings, text, parsed)
+    with open_tables(folder) as tables:
+        return _Inquiry(folder, settings, tables, parsed, now).answer()
+
+
+def _rejected(settings: Settings, text: str, reason: Rejection) -> Answer:
+    from lycosa.url.canonical import Rejection
+
+    facts = []
+    if reason is Rejection.TOO_LONG:
+        facts.append(("setting", f"max_url_length = {settings.max_url_length}; it has {len(text)} characters"))
+    elif reason is Rejection.TOO_DEEP:
+        facts.append(("setting", f"max_path_depth = {settings.max_path_depth}"))
+    return Answer(text, "rejected", f"This crawl would never fetch it: {reason.value}.", facts)
+
+
+class _Inquiry:
+    """One URL, looked for in every place where it could be."""
+
+    def __init__(self, folder: CrawlFolder, settings: Settings, tables: Tables, parsed: ParsedUrl, now: float) -> None:
+        from lycosa.build import link_policy, read_seeds
+        from lycosa.url.fingerprint import Fingerprinter
+
+        key = tables.meta.get(b"key")
+        if key is None:
+            raise SettingsError(f"{folder.path}: this crawl has not begun")
+        self._folder = folder
+        self._settings = settings
+        self._tables = tables
+        self._parsed = parsed
+        self._now = now
+        self._seeds = read_seeds(folder)
+        self._fingerprinter: Fingerprinter = Fingerprinter(key)
+        self._link: KnownLink = link_policy(settings, self._seeds, self._fingerprinter).judge(parsed)
+        self._host = tables.host(parsed.host)
+
+    def answer(self) -> Answer:
+        if self._link.url == f"{self._link.origin}/robots.txt":
+            return self._robots_file()
+        past, fingerprint = self._past()
+        waiting = self._waiting_target(fingerprint)
+        if waiting is not None:
+            return self._waits(waiting, past)
+        if past is not None:
+            return self._visited(past)
+        if self._tables.seen.get(fingerprint) is not None:
+            return self._new("known", "It is known, but in no queue at this moment: it is being visited, or just was.")
+        return self._unknown()
+
+    # ---- looking
+
+    def _past(self) -> tuple[History | None, bytes]:
+        """Its row of the crawl-history table, and the fingerprint under which it has one."""
+        from lycosa.frontier.tables import decode_history
+
+        own = self._link.fingerprint
+        # Reached by a redirect from a URL that counts as the same page, it has a fingerprint of its own.
+        moved = self._fingerprinter.fingerprint(f"{self._link.url}#moved")
+        for fingerprint in (moved, own):
+            if raw := self._tables.seen.get(fingerprint):
+                return decode_history(raw), fingerprint
+        return None, own
+
+    def _waiting_target(self, fingerprint: bytes) -> tuple[Target, float, int] | None:
+        """The target in its host's queue or among the retries: with the moment it is due (0: now) and its place."""
+        from lycosa.frontier.tables import decode_target, due_of
+
+        if self._host is not None and self._host.queued:
+            prefix = self._host.number.to_bytes(4)
+            entries = self._tables.queue.items(from_key=prefix + self._host.cursor)
+            for place, (key, raw) in enumerate(islice(entries, MAX_LOOKED_AT)):
+                if not key.startswith(prefix):
+                    break
+                if (target := decode_target(raw)).fingerprint == fingerprint:
+                    return target, 0.0, place + 1
+        for key, raw in islice(self._tables.delayed.items(), MAX_LOOKED_AT):
+            if (target := decode_target(raw)).fingerprint == fingerprint:
+                return target, due_of(key), 0
+        return None
+
+    def _sources(self) -> list[Source]:
+        from lycosa.store.read import connect
+
+        query = "SELECT DISTINCT source, rel FROM links WHERE target = ? ORDER BY ALL LIMIT ?"
+        with connect(self._folder) as connection:
+            rows = connection.execute(query, [self._link.url, MAX_SOURCES]).fetchall()
+        return [Source(url, rel or "") for url, rel in rows]
+
+    # ---- answering
+
+    def _new(self, state: str, sentence: str, facts: list[tuple[str, str]] | None = None) -> Answer:
+        return Answer(self._link.url, state, sentence, facts or [])
+
+    def _visited(self, past: History) -> Answer:
+        match past.outcome:
+            case OutcomeKind.STORED:
+                sentence = "It was visited, and its page is kept."
+            case OutcomeKind.UNCHANGED:
+                sentence = "It was visited again, and had not changed."
+            case OutcomeKind.DUPLICATE:
+                sentence = "It was visited, and has the same content as another URL."
+            case OutcomeKind.MOVED:
+                sentence = "It was visited, and redirects to another URL."
+            case OutcomeKind.REFUSED:
+                sentence = f"It was not requested: {past.reason}."
+            case OutcomeKind.READ:
+                sentence = "It was read for what it lists, not as a page."
+            case OutcomeKind.FAILED:
+                sentence = f"It was visited, and gave no page: {past.reason}."
+            case OutcomeKind.CRASHED:
+                sentence = f"Its visit failed by a fault of the crawler: {past.reason}."
+        answer = self._new(past.outcome.name.lower(), sentence, self._history_facts(past))
+        if past.outcome is OutcomeKind.REFUSED:
+            answer.facts += self._refusal_facts(past)
+        if not self._link.in_scope:
+            answer.facts.append(("scope", f"{self._link.verdict.value}; it was reached by a redirect"))
+        return answer
+
+    def _history_facts(self, past: History) -> list[tuple[str, str]]:
+        same_page = f"{past.url} (both count as one page)" if past.url != self._link.url else ""
+        facts = [
+            ("visited as", same_page),
+            ("when", show.moment(past.visited_at)),
+            ("visits", f"{past.visits:,}"),
+            ("status", str(past.status) if past.status else ""),
+            ("duplicate of", past.original),
+            ("redirect", past.reason if past.outcome is OutcomeKind.MOVED else ""),
+            ("depth", f"{past.depth} of at most {self._settings.max_depth}"),
+            ("found on", past.referrer or "nowhere: it is a seed"),
+        ]
+        return [(label, value) for label, value in facts if value]
+
+    def _refusal_facts(self, past: History) -> list[tuple[str, str]]:
+        if past.reason.startswith(Refusal.ADDRESS.value):
+            address = self._host.address if self._host else ""
+            opened = ", ".join(self._settings.open_networks) or "none beside the public ones"
+            facts = [("address", address), ("open networks", opened), ("to open one", "--open-network CIDR")]
+            return [(label, value) for label, value in facts if value]
+        return self._robots_facts()
+
+    def _robots_facts(self) -> list[tuple[str, str]]:
+        """What the crawl's robots record for this origin says of the URL."""
+        from lycosa.policy.robots import RobotsKind, RobotsMatcher, path_and_query
+        from lycosa.rulebook import Ruling
+
+        origin = origin_of(self._link.url)
+        raw = self._tables.robots.get(origin.encode())
+        if not raw:
+            return [("robots.txt", "not read yet")]
+        record = msgspec.msgpack.decode(raw, type=Ruling).record
+        facts = [("robots.txt", f"{origin}/robots.txt, read {show.moment(record.fetched_at)}")]
+        match record.kind:
+            case RobotsKind.ALLOW_ALL:
+                return [*facts, ("rule", "there is no robots.txt, so everything is allowed")]
+            case RobotsKind.DISALLOW_ALL:
+                return [*facts, ("rule", f"it could not be read ({record.failures:,} times), so nothing is allowed")]
+        decision = RobotsMatcher(record.rules).explain(path_and_query(self._link.url))
+        if decision.rule is None:
+            return [*facts, ("rule", "no rule speaks of it, so it is allowed")]
+        line = self._robots_line(f"{origin}/robots.txt", decision.rule)
+        return [*facts, ("rule", f"{'Allow' if decision.rule[0] else 'Disallow'}: {decision.rule[1]}{line}")]
+
+    def _robots_line(self, url: str, rule: tuple[bool, str]) -> str:
+        """Where the rule stands in the file, if the file is still at hand."""
+        from lycosa.cli.robots import line_of
+        from lycosa.policy.robots import product_token
+        from lycosa.store.read import RecordLost, response_of_visit, versions
+
+        for visit in reversed(versions(self._folder, url)):
+            if visit.status == 200:
+                try:
+                    response = response_of_visit(self._folder, visit)
+                except RecordLost:
+                    return ""
+                number = line_of(response.body, product_token(self._settings.user_agent), rule) if response else 0
+                return f" (line {number})" if number else ""
+        return ""
+
+    def _waits(self, waiting: tuple[Target, float, int], past: History | None) -> Answer:
+        target, due, place = waiting
+        facts = [
+            ("class", f"{target.priority} of 10"),
+            ("depth", f"{target.depth} of at most {self._settings.max_depth}"),
+            ("found on", target.referrer or "nowhere: it is a seed"),
+        ]
+        if due:
+            left = f"in {show.duration(due - self._now)}" if due > self._now else "now"
+            pauses = len(self._settings.retry_after_seconds)
+            facts += [
+                ("due", f"{left} ({show.moment(due)}), try {target.attempt + 1} of {pauses + 1}"),
+                ("because", past.reason if past else "its last visit failed"),
+            ]
+            return self._new("retry", "It failed in a way that may pass, and waits to be tried again.", facts)
+        assert self._host is not None
+        facts = [("place", f"{place:,} of {self._host.queued:,} on {self._host.name}"), *facts, *self._host_facts()]
+        again = f" again; it was last visited {show.moment(past.visited_at)}" if past else ""
+        return self._new("queued", f"It is queued, to be visited{again}.", facts)
+
+    def _host_facts(self) -> list[tuple[str, str]]:
+        host: HostRecord | None = self._host
+        if host is None:
+            return []
+        from lycosa.cli.status import waits_for
+
+        is_free = host.free_at <= self._now
+        facts = [
+            ("host is free", "now" if is_free else f"in {show.duration(host.free_at - self._now)}"),
+            ("host waits for", waits_for(host, self._now)),
+            ("pause", f"{show.duration(host.delay_seconds)} between requests"),
+        ]
+        if host.crawl_delay_seconds:
+            facts.append(("crawl-delay", f"{show.duration(host.crawl_delay_seconds)}, by its robots.txt"))
+        return facts + self._robots_facts()
+
+    def _unknown(self) -> Answer:
+        """Nothing is known of it: say what would happen, and what the crawl saw of it."""
+        answer = self._new("undiscovered", "", [])
+        answer.linked_from = self._sources()
+        if not self._link.in_scope:
+            answer.state, answer.facts = "out of scope", self._scope_facts()
+            answer.sentence = f"This crawl does not follow it: {self._link.verdict.value}."
+        elif not answer.linked_from:
+            answer.sentence = "It was never discovered: no page, redirect or sitemap that this crawl read leads to it."
+        else:
+            answer.sentence, answer.facts = self._not_followed(answer.linked_from)
+        if self._tables.meta.get(b"seen") == b"bloom" and self._link.in_scope:
+            answer.facts.append(("certainty", self._bloom_note()))
+        return answer
+
+    def _not_followed(self, sources: list[Source]) -> tuple[str, list[tuple[str, str]]]:
+        if self._settings.obey_nofollow and all("nofollow" in source.rel for source in sources):
+            return "It was not followed: the pages that link to it say nofollow.", [("setting", "obey_nofollow = true")]
+        facts = [
+            ("deepest", f"max_depth = {self._settings.max_depth}: links of pages that deep are not followed"),
+            ("per domain", f"max_links_per_domain = {self._settings.max_links_per_domain} on each page"),
+            ("whole page", "a page with meta robots nofollow has its links kept, but not followed"),
+        ]
+        return "Pages link to it, and yet it was not followed. What can keep a link from being followed:", facts
+
+    def _bloom_note(self) -> str:
+        return (
+            f"seen = bloom: about {self._settings.seen_error:.2%} of new URLs are taken for known and never visited, "
+            "and this may be one of them"
+        )
+
+    def _scope_facts(self) -> list[tuple[str, str]]:
+        import re2
+
+        from lycosa.url.scope import Verdict
+
+        settings, url = self._settings, self._link.url.encode()
+        match self._link.verdict:
+            case Verdict.EXCLUDED:
+                matching = [pattern for pattern in settings.exclude if re2.compile(pattern).search(url)]
+                return [("exclude", pattern) for pattern in matching]
+            case Verdict.NOT_INCLUDED:
+                return [("include", pattern) for pattern in settings.include]
+            case _:
+                hosts = sorted({seed.host for seed in self._seeds})
+                return [("scope", settings.scope), ("seeds are on", ", ".join(hosts[:10]))]
+
+    def _robots_file(self) -> Answer:
+        facts = self._robots_facts()[:1]
+        state = self._host.origins.get(self._link.origin) if self._host else None
+        if state is None:
+            return self._new("undiscovered", "It was not asked for: no page of its origin was due.", facts)
+        facts.append(("used until", show.moment(state.expires_at)))
+        if state.is_pending:
+            return self._new("failed", "It could not be read; the pages of its origin wait until it can.", facts)
+        return self._new("read", "It was read for its rules, and is read again once they are older than that.", facts)

@@ -1,0 +1,168 @@
+"""SQL over all that a crawl knows: `pages` and `links` of the store, `history` and `hosts` of the frontier.
+
+`pages` has a row per visit, `history` a row per URL (its last visit, and when it is due again), `hosts` a row per host
+(what it is owed and what is known of it). Everything here only reads, also while the crawl runs.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b32encode
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from lycosa.errors import SettingsError
+from lycosa.frontier.tables import HostRecord, Tables, decode_history
+from lycosa.model import History
+from lycosa.store.folder import CrawlFolder
+from lycosa.store.read import connect
+
+_ROWS_AT_ONCE = 50_000
+_MOMENT = pa.timestamp("us")
+_HISTORY = pa.schema(
+    {
+        "url": pa.string(),
+        "outcome": pa.string(),
+        "visited_at": _MOMENT,
+        "status": pa.int32(),
+        "reason": pa.string(),
+        "visits": pa.int32(),
+        "depth": pa.int32(),
+        "referrer": pa.string(),
+        "digest": pa.string(),
+        "original": pa.string(),
+        "etag": pa.string(),
+        "last_modified": pa.string(),
+        "next_at": _MOMENT,
+    }
+)
+_HOSTS = pa.schema(
+    {
+        "host": pa.string(),
+        "queued": pa.int64(),
+        "visits": pa.int64(),
+        "pages": pa.int64(),
+        "failures": pa.int32(),
+        "free_at": _MOMENT,
+        "delay_seconds": pa.float64(),
+        "crawl_delay_seconds": pa.float64(),
+        "fetch_seconds": pa.float64(),
+        "is_parked": pa.bool_(),
+        "robots_expires_at": _MOMENT,
+        "is_robots_pending": pa.bool_(),
+        "address": pa.string(),
+    }
+)
+
+
+def has_frontier(folder: CrawlFolder) -> bool:
+    """Whether the crawl keeps its frontier in its folder."""
+    return (folder.frontier / "CURRENT").exists()
+
+
+@contextmanager
+def open_tables(folder: CrawlFolder) -> Iterator[Tables]:
+    """The frontier's tables to read, also while a crawl writes them. Raises `SettingsError` if there are none."""
+    if not has_frontier(folder):
+        raise SettingsError(f"{folder.path}: its frontier was kept in memory only, so nothing is known of it now")
+    tables = Tables(folder.frontier, read_only=True)
+    try:
+        yield tables
+    finally:
+        tables.close()
+
+
+def connect_for(folder: CrawlFolder, sql: str) -> duckdb.DuckDBPyConnection:
+    """A connection with all views that a query may name; the frontier is read only where it does."""
+    connection = connect(folder)
+    # Nothing is fetched from the network because a query names a file type.
+    connection.execute("SET autoinstall_known_extensions = false")
+    words = set(re.findall(r"\w+", sql.lower()))
+    if words & {"history", "hosts", "tables", "describe"}:
+        add_frontier(connection, folder, words)
+    return connection
+
+
+def add_frontier(connection: duckdb.DuckDBPyConnection, folder: CrawlFolder, wanted: Iterable[str]) -> None:
+    """Add the views `history` and `hosts`: with rows where they are wanted, else empty."""
+    history, hosts = _HISTORY.empty_table(), _HOSTS.empty_table()
+    wanted = set(wanted)
+    if wanted & {"history", "hosts"} and has_frontier(folder):
+        with open_tables(folder) as tables:
+            if "history" in wanted:
+                visited = (decode_history(raw) for raw in tables.seen.values() if raw)
+                history = _table(_HISTORY, visited, _history_row)
+            if "hosts" in wanted:
+                hosts = _table(_HOSTS, tables.host_records(), _host_row)
+    connection.register("history", history)
+    connection.register("hosts", hosts)
+
+
+def check_reads_only(sql: str) -> None:
+    """Refuse SQL that does more than read; raises `SettingsError`."""
+    try:
+        statements = duckdb.extract_statements(sql)
+    except duckdb.Error as error:
+        raise SettingsError(f"the query cannot be read: {error}") from None
+    if not statements:
+        raise SettingsError("the query is empty; for example: SELECT outcome, count(*) FROM pages GROUP BY ALL")
+    for statement in statements:
+        if statement.type is not duckdb.StatementType.SELECT:
+            kind = str(statement.type).rpartition(".")[2]
+            raise SettingsError(f"a query can only read (SELECT, DESCRIBE, SUMMARIZE), and this is {kind}")
+
+
+def _table(schema: pa.Schema, values: Iterable[Any], row: Callable[[Any], Sequence[Any]]) -> pa.Table:
+    rows = map(row, values)
+    batches = []
+    while some := list(islice(rows, _ROWS_AT_ONCE)):
+        columns = zip(*some, strict=True)
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+        batches.append(pa.record_batch(arrays, schema=schema))
+    return pa.Table.from_batches(batches, schema=schema)
+
+
+def _history_row(past: History) -> Sequence[Any]:
+    return (
+        past.url,
+        past.outcome.name.lower(),
+        _microseconds(past.visited_at),
+        past.status,
+        past.reason,
+        past.visits,
+        past.depth,
+        past.referrer,
+        # As in `pages`, so that the two can be joined.
+        f"sha1:{b32encode(past.digest).decode()}" if past.digest else "",
+        past.original,
+        past.etag,
+        past.last_modified,
+        _microseconds(past.next_at),
+    )
+
+
+def _host_row(host: HostRecord) -> Sequence[Any]:
+    return (
+        host.name,
+        host.queued,
+        host.visits,
+        host.pages,
+        host.failures,
+        _microseconds(host.free_at),
+        host.delay_seconds,
+        host.crawl_delay_seconds,
+        host.fetch_seconds,
+        bool(host.parked),
+        _microseconds(max((state.expires_at for state in host.origins.values()), default=0.0)),
+        any(state.is_pending for state in host.origins.values()),
+        host.address,
+    )
+
+
+def _microseconds(at: float) -> int | None:
+    return round(at * 1_000_000) if at else None
