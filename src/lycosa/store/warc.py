@@ -28,6 +28,8 @@ NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 
 # Level 1 of isal takes 64 µs for 25 KB of HTML; level 2 saves 2 % of the disk for 8 % more time, level 0 costs 32 %.
 _LEVEL = 1
+# A request is too short to earn Huffman tables of its own: 3 µs and 555 bytes instead of 13 µs and 404.
+_REQUEST_LEVEL = 0
 _GZIP = 31  # zlib's window bits for "with a gzip header"
 _END = b"\r\n\r\n"
 # A reference costs about as many bytes as so short a payload.
@@ -179,7 +181,7 @@ def request_record(response: Response, about: Exchange) -> bytes:
         f"WARC-Target-URI: {about.uri}\r\nWARC-Concurrent-To: {about.response_id}\r\n"
         "Content-Type: application/http; msgtype=request\r\n"
     )
-    return _member(fields, response.request_head.rstrip(b"\r\n") + _END)
+    return _member(fields, response.request_head.rstrip(b"\r\n"), _END, level=_REQUEST_LEVEL)
 
 
 def warcinfo_record(file: str, user_agent: str, at: int) -> bytes:
@@ -282,10 +284,10 @@ def _refers_to(seen: Payload) -> str:
     )
 
 
-def _member(fields: str, *block: bytes) -> bytes:
+def _member(fields: str, *block: bytes, level: int = _LEVEL) -> bytes:
     size = sum(map(len, block))
     header = f"WARC/1.1\r\n{fields}Content-Length: {size}\r\n\r\n".encode("utf-8", "replace")
-    member: bytes = isal_zlib.compress(b"".join((header, *block, _END)), _LEVEL, wbits=_GZIP)
+    member: bytes = isal_zlib.compress(b"".join((header, *block, _END)), level, wbits=_GZIP)
     return member
 
 
