@@ -141,6 +141,18 @@ async def test_the_next_address_is_tried_when_one_does_not_answer(web: RawWeb) -
     await fetcher.close()
 
 
+async def test_ipv6_addresses_are_fetched_from(make_fetcher: MakeFetcher) -> None:
+    web = RawWeb()
+    try:
+        await web.start(host="::1")
+    except OSError:
+        pytest.skip("no IPv6 here")
+    web.answers["/"] = page(b"hello")
+    response = await make_fetcher(open_networks=["::1"]).fetch(web.url("/", "[::1]"))
+    assert (response.body, response.address) == (b"hello", "::1")
+    web.close()
+
+
 async def test_names_are_resolved_and_sent_as_host(web: RawWeb, make_fetcher: MakeFetcher) -> None:
     server = NameServer()
     server.records["a.test", "A"] = ["127.0.0.1"]

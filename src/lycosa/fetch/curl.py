@@ -211,6 +211,9 @@ class CurlFetcher:
             pycurl.HTTP09_ALLOWED: 0,
             pycurl.HTTP_CONTENT_DECODING: 0,
             pycurl.BUFFERSIZE: BUFFER_BYTES,
+            # Names are never asked of libcurl, yet it keeps every address and walks them all after each transfer:
+            # 25 µs a page at 2,000 hosts.
+            pycurl.DNS_CACHE_TIMEOUT: 0,
             pycurl.CONNECTTIMEOUT_MS: _milliseconds(settings.connect_seconds),
             pycurl.TIMEOUT_MS: _milliseconds(settings.fetch_seconds),
             pycurl.SSL_VERIFYPEER: int(settings.tls == "verify"),

@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import NamedTuple
 
@@ -156,6 +157,7 @@ class Resolver:
             self._answers.popitem(last=False)
 
 
+@lru_cache(maxsize=4096)
 def literal_address(host: str) -> str:
     """The address if the host is written as one (IPv6 with or without brackets), else an empty string."""
     if not host or not (host[-1].isdigit() or ":" in host):
