@@ -75,8 +75,9 @@ class Visitor:
         target = lease.target
         if refusal := await self._rulebook.refusal(lease):
             return Refused(refusal)
-        response = await self._fetcher.fetch(target.url, headers=conditions(lease.validators))
-        if response.status == 304 and lease.validators:
+        asked_for_changes = conditions(lease.validators)
+        response = await self._fetcher.fetch(target.url, headers=asked_for_changes)
+        if response.status == 304 and asked_for_changes:
             return Unchanged(response)
         if response.is_redirect:
             return self._moved(target, response)

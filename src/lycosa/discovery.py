@@ -55,8 +55,8 @@ class Discovery:
 
     def of_page(self, target: Target, page: Page) -> tuple[Links, list[Target]]:
         """All links of a page as columns, and the new targets among them."""
-        raw = page.links
-        decided = self._memo.resolve_all(self._base(target, page), [link[0] for link in raw], page.charset or "utf-8")
+        raw, base = page.links, self._base(target, page)
+        decided = self._memo.resolve_all(base, [link[0] for link in raw], page.charset or "utf-8")
         kept = [(link, source) for link, source in zip(decided, raw, strict=True) if type(link) is KnownLink]
         links = Links(
             [link.url for link, _ in kept], [source[1] for _, source in kept], [source[2] for _, source in kept]
@@ -70,7 +70,7 @@ class Discovery:
             if link.in_scope and link.fingerprint not in remembered and not (obeys and "nofollow" in source[2])
         }
         for href in (page.canonical, page.refresh):
-            link = self._policy.decide(href, target.url) if href else None
+            link = self._policy.decide(href, base) if href else None
             if isinstance(link, KnownLink) and link.in_scope:
                 new[link.fingerprint] = link
         return links, self._targets(target, new.values()) if new else []
@@ -105,8 +105,8 @@ class Discovery:
         return msgspec.structs.replace(target, url=parsed.url, host=parsed.host, redirects=target.redirects + 1)
 
     def of_robots(self, target: Target, sitemaps: Sequence[str]) -> list[Target]:
-        """The sitemaps that a robots.txt names."""
-        if not self._rules.sitemaps:
+        """The sitemaps that a robots.txt names; what they list is one step away from the seeds."""
+        if not self._rules.sitemaps or self._rules.max_depth < 1:
             return []
         links = (self._policy.decide(href, target.url) for href in sitemaps)
         return [
@@ -131,7 +131,7 @@ class Discovery:
                 link.fingerprint,
                 Kind.SITEMAP if is_index else Kind.PAGE,
                 priority.SITEMAP if is_index else priority.sitemap_class(self._rules.order, entry.priority),
-                target.depth + 1 if is_index else min(1, self._rules.max_depth),
+                target.depth + 1 if is_index else 1,
                 target.referrer if is_index else target.url,
             )
             targets.append(found)

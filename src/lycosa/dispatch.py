@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from lycosa.clock import Clock
@@ -17,6 +17,8 @@ from lycosa.wire import AskOriginal, AskRobots, Client, Leases, Original, Robots
 
 # News may come late (a clock that is not ours, a host given back): look again at least this often.
 LOOK_AGAIN_SECONDS = 1.0
+# Of one message: a hostile page has 2,000 links of 2 KB, and hundreds of such pages may be settled at once.
+MAX_DISCOVERED_PER_MESSAGE = 20_000
 
 
 class EmbeddedFrontier(Frontier, Duplicates, Protocol):
@@ -127,9 +129,12 @@ class RemoteDispatch:
         return reply.leases
 
     async def settle(self, settlements: Sequence[Settlement]) -> list[int]:
-        reply = await self._parent.call(Settle(list(settlements)))
-        assert isinstance(reply, Settled)
-        return reply.late
+        late = []
+        for some in _portions(settlements):
+            reply = await self._parent.call(Settle(some))
+            assert isinstance(reply, Settled)
+            late += reply.late
+        return late
 
     async def robots(self, origin: str) -> bytes:
         reply = await self._parent.call(AskRobots(origin))
@@ -140,3 +145,17 @@ class RemoteDispatch:
         reply = await self._parent.call(AskOriginal(digest, url, token))
         assert isinstance(reply, Original)
         return reply.url
+
+
+def _portions(settlements: Sequence[Settlement]) -> Iterator[list[Settlement]]:
+    """Settlements in groups that are no more than a message should carry; each settlement stands for itself."""
+    some: list[Settlement] = []
+    discovered = 0
+    for settlement in settlements:
+        if some and discovered + len(settlement.discovered) > MAX_DISCOVERED_PER_MESSAGE:
+            yield some
+            some, discovered = [], 0
+        some.append(settlement)
+        discovered += len(settlement.discovered)
+    if some:
+        yield some

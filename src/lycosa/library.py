@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,15 +13,15 @@ import msgspec
 
 from lycosa.build import make_worker, open_frontier, parse_seeds, recover_folder, seed_targets, write_seeds
 from lycosa.clock import steady_clock
-from lycosa.dispatch import Counter, EmbeddedFrontier
+from lycosa.dispatch import Counter, EmbeddedFrontier, LocalDispatch
 from lycosa.errors import SettingsError
-from lycosa.model import OutcomeKind
+from lycosa.model import Lease, OutcomeKind
 from lycosa.ports import Counts
 from lycosa.settings import as_toml, from_values
 from lycosa.store.folder import CrawlFolder
 from lycosa.worker import Kept
 
-# Pages waiting for the caller: when it is slow, the crawl waits for it.
+# Pages waiting for the caller: when it is slow, the crawl waits for it. Those under way still come in.
 MAX_WAITING_PAGES = 256
 
 
@@ -48,7 +49,9 @@ class Crawler:
     """A crawl in this process. Iterate over it for its pages, each once it is safely kept.
 
     `folder` keeps the crawl and lets the same call go on with it later; without one everything is
-    forgotten at the end. Every setting of `lycosa crawl` is a keyword.
+    forgotten at the end. Every setting of `lycosa crawl` is a keyword. Leaving the loop early ends the
+    crawl; use the crawler as a context (`async with Crawler(...) as crawler`) to have it ended, and its
+    folder free again, at a known point.
     """
 
     def __init__(self, seeds: Sequence[str], *, folder: str | Path | None = None, **settings: Any) -> None:
@@ -58,8 +61,10 @@ class Crawler:
         self._settings = from_values(settings | {"workers": 1})
         self._folder = folder
         self._frontier: EmbeddedFrontier | None = None
-        self._pages: asyncio.Queue[CrawledPage] = asyncio.Queue()
         self._counter: Counter | None = None
+        self._waiting = _WaitingPages()
+        self._pages: AsyncGenerator[CrawledPage, None] | None = None
+        self._last_counts = Counts()
 
     async def run(self) -> Counts:
         """Crawl to the end without looking at the pages; they are in the folder."""
@@ -71,79 +76,138 @@ class Crawler:
         """Where all known URLs are."""
         return self._last_counts if self._frontier is None else self._frontier.counts()
 
-    _last_counts = Counts()
-
     def stop(self) -> None:
         """No new requests; the iteration ends once what is under way has come in."""
         if self._counter:
             self._counter.close()
+        self._waiting.open()
 
-    async def __aiter__(self) -> AsyncIterator[CrawledPage]:
-        if self._folder is None:
-            with tempfile.TemporaryDirectory(prefix="lycosa-") as folder:
-                async for page in self._crawl(CrawlFolder(folder)):
-                    yield page
-        else:
-            async for page in self._crawl(CrawlFolder(self._folder)):
-                yield page
-
-    async def _crawl(self, folder: CrawlFolder) -> AsyncIterator[CrawledPage]:
-        folder.create()
-        with folder.lock():
-            folder.settings.write_text(as_toml(self._settings), encoding="utf-8")
-            write_seeds(folder, self._seeds)
-            recover_folder(self._settings, folder)
-            clock = steady_clock()
-            self._frontier = frontier = open_frontier(self._settings, folder.frontier, 1, clock)
-            self._counter = Counter(frontier, clock, self._settings.max_wait_seconds)
-            worker = make_worker(self._settings, folder, 0, self._counter.window(0), frontier.crawl_key(), self._keep)
-            await frontier.add(seed_targets(self._settings, self._seeds, frontier.crawl_key()))
-            running = asyncio.create_task(worker.run())
-            try:
-                async for page in self._arrivals(running):
-                    yield page
-            finally:
-                self._counter.close()
-                await running
-                await worker.close()
-                self._last_counts, self._frontier = frontier.counts(), None
-                await frontier.close()
-
-    async def _arrivals(self, running: asyncio.Task[None]) -> AsyncIterator[CrawledPage]:
-        while not running.done() or not self._pages.empty():
-            arrival = asyncio.ensure_future(self._pages.get())
-            await asyncio.wait((arrival, running), return_when=asyncio.FIRST_COMPLETED)
-            if arrival.done():
-                yield arrival.result()
-            else:
-                arrival.cancel()
-
-    def _keep(self, kept: Kept) -> None:
-        visit, response, page, links = kept
-        if visit.outcome not in (OutcomeKind.STORED, OutcomeKind.DUPLICATE) or response is None or page is None:
-            return
-        self._pages.put_nowait(
-            CrawledPage(
-                url=visit.url,
-                status=visit.status,
-                title=page.title,
-                description=page.description,
-                text=page.text,
-                links=links.targets,
-                media_type=visit.media_type,
-                charset=page.charset,
-                language=page.language,
-                depth=visit.depth,
-                referrer=visit.referrer,
-                original=visit.original,
-                fetched_at=visit.fetched_at,
-                headers=response.headers,
-                body=response.body,
-            )
-        )
+    def __aiter__(self) -> AsyncIterator[CrawledPage]:
+        if self._frontier is not None:
+            raise RuntimeError("this crawler is being iterated over already; make another one for another crawl")
+        self._pages = self._crawl()
+        return self._pages
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self.stop()
+        if self._pages is not None:
+            await self._pages.aclose()
+
+    async def _crawl(self) -> AsyncGenerator[CrawledPage, None]:
+        async with AsyncExitStack() as stack:
+            path = self._folder or stack.enter_context(tempfile.TemporaryDirectory(prefix="lycosa-"))
+            folder = CrawlFolder(path)
+            folder.create()
+            stack.enter_context(folder.lock())
+            running = await stack.enter_async_context(self._running(folder))
+            while page := await self._waiting.next(running):
+                yield page
+
+    @asynccontextmanager
+    async def _running(self, folder: CrawlFolder) -> AsyncIterator[asyncio.Task[None]]:
+        """The crawl, as a task that ends with the last page; everything is closed when the context ends."""
+        settings = self._settings
+        folder.settings.write_text(as_toml(settings), encoding="utf-8")
+        write_seeds(folder, self._seeds)
+        recover_folder(settings, folder)
+        clock = steady_clock()
+        self._waiting = waiting = _WaitingPages()
+        self._frontier = frontier = open_frontier(settings, folder.frontier, 1, clock)
+        try:
+            self._counter = counter = Counter(frontier, clock, settings.max_wait_seconds)
+            key = frontier.crawl_key()
+            await frontier.add(seed_targets(settings, self._seeds, key))
+            worker = make_worker(settings, folder, 0, _PatientDispatch(counter, waiting), key, waiting.add)
+            try:
+                running = asyncio.create_task(worker.run())
+                yield running
+            finally:
+                self.stop()
+                try:
+                    await running
+                finally:
+                    await worker.close()
+        finally:
+            self._last_counts, self._frontier = frontier.counts(), None
+            await frontier.close()
+
+
+class _WaitingPages:
+    """Pages on their way to the caller."""
+
+    def __init__(self) -> None:
+        self._pages: asyncio.Queue[CrawledPage] = asyncio.Queue()
+        self._room = asyncio.Event()
+        self._room.set()
+        self._is_open = False
+
+    def open(self) -> None:
+        """Nobody waits for room from now on."""
+        self._is_open = True
+        self._room.set()
+
+    def add(self, kept: Kept) -> None:
+        """Take in a visit; only those that brought content are pages."""
+        if page := _page_of(kept):
+            self._pages.put_nowait(page)
+            if self._pages.qsize() >= MAX_WAITING_PAGES and not self._is_open:
+                self._room.clear()
+
+    async def room(self) -> None:
+        """Return when the caller has not too much to do."""
+        await self._room.wait()
+
+    async def next(self, running: asyncio.Task[None]) -> CrawledPage | None:
+        """The next page; None when the crawl has ended and all are taken."""
+        if self._pages.empty() and not running.done():
+            arrival = asyncio.ensure_future(self._pages.get())
+            try:
+                await asyncio.wait((arrival, running), return_when=asyncio.FIRST_COMPLETED)
+                if arrival.done():
+                    return self._taken(arrival.result())
+            finally:
+                arrival.cancel()
+        return None if self._pages.empty() else self._taken(self._pages.get_nowait())
+
+    def _taken(self, page: CrawledPage) -> CrawledPage:
+        if self._pages.qsize() < MAX_WAITING_PAGES:
+            self._room.set()
+        return page
+
+
+class _PatientDispatch(LocalDispatch):
+    """Gives out no leases while the caller has pages enough."""
+
+    def __init__(self, counter: Counter, waiting: _WaitingPages) -> None:
+        super().__init__(counter, worker=0)
+        self._waiting = waiting
+
+    async def take(self, limit: int) -> list[Lease]:
+        await self._waiting.room()
+        return await super().take(limit)
+
+
+def _page_of(kept: Kept) -> CrawledPage | None:
+    visit, response, page, links = kept
+    if visit.outcome not in (OutcomeKind.STORED, OutcomeKind.DUPLICATE) or response is None or page is None:
+        return None
+    return CrawledPage(
+        url=visit.url,
+        status=visit.status,
+        title=page.title,
+        description=page.description,
+        text=page.text,
+        links=links.targets,
+        media_type=visit.media_type,
+        charset=page.charset,
+        language=page.language,
+        depth=visit.depth,
+        referrer=visit.referrer,
+        original=visit.original,
+        fetched_at=visit.fetched_at,
+        headers=response.headers,
+        body=response.body,
+    )

@@ -26,6 +26,7 @@ from lycosa.wire import (
     AskOriginal,
     AskRobots,
     Leases,
+    Lost,
     Orders,
     Original,
     Reply,
@@ -172,9 +173,13 @@ class Parent:
             await asyncio.wait((exited, server.failed), return_when=asyncio.FIRST_COMPLETED)
             if server.failed.done():
                 process.kill()
-                await exited
+            exit_code = await exited
+            # What it asked for just before its death may still be on the way: a lease given out after `release`
+            # would keep a host waiting until it expires.
+            await server.ended()
+            if server.failed.done():
                 server.failed.result()
-            return await exited
+            return exit_code
         finally:
             exited.cancel()
             if process.returncode is None:
@@ -193,3 +198,5 @@ class Parent:
                 return Original(await self._frontier.original_of(request.digest, request.url, request.token))
             case AskRobots():
                 return Robots(await self._frontier.robots(request.origin))
+            case Lost():
+                raise BackendLost(f"worker {worker}: {request.reason}")

@@ -1,6 +1,6 @@
 """Typed messages between the parent and its workers: length-prefixed msgpack over a Unix socket.
 
-Calls made in the same turn of the event loop travel in one frame, so that thousands of visits cost few
+Messages sent in the same turn of the event loop travel in one frame, so that thousands of visits cost few
 system calls. This file knows how messages travel, not what they mean.
 """
 
@@ -46,6 +46,12 @@ class AskRobots(msgspec.Struct, frozen=True, array_like=True, tag=True):
     origin: str
 
 
+class Lost(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    """This worker cannot go on, and a restart would not mend it."""
+
+    reason: str
+
+
 class Leases(msgspec.Struct, frozen=True, array_like=True, tag=True):
     """Leases to visit; none means that the crawl is over."""
 
@@ -79,7 +85,7 @@ class Orders(msgspec.Struct, frozen=True, array_like=True, tag=True):
     crawl_key: bytes
 
 
-Request = Take | Settle | AskOriginal | AskRobots
+Request = Take | Settle | AskOriginal | AskRobots | Lost
 Reply = Leases | Settled | Original | Robots | Orders
 
 
@@ -103,7 +109,7 @@ class _Frames(asyncio.Protocol):
     def __init__(self, decode: Callable[[bytes], list[Any]]) -> None:
         self._decode = decode
         self._buffer = bytearray()
-        self._gathered: list[Any] = []
+        self._gathered: list[bytes] = []
         self._transport: asyncio.Transport | None = None
         self.closed = asyncio.get_running_loop().create_future()
 
@@ -136,15 +142,18 @@ class _Frames(asyncio.Protocol):
             self.closed.set_result(None)
 
     def send(self, message: Any) -> None:
+        # Encoded here, not when the frame goes out: what cannot be encoded fails its sender and nobody else.
+        encoded = _encode(message)
         if not self._gathered:
             asyncio.get_running_loop().call_soon(self._flush)
-        self._gathered.append(message)
+        self._gathered.append(encoded)
 
     def _flush(self) -> None:
+        gathered, self._gathered = self._gathered, []
         if self._transport and not self._transport.is_closing():
-            frame = _encode(self._gathered)
+            # A msgpack array of 32-bit length, so that the parts need not be encoded once more as a whole.
+            frame = b"".join((b"\xdd", len(gathered).to_bytes(4), *gathered))
             self._transport.write(len(frame).to_bytes(4) + frame)
-        self._gathered = []
 
     def close(self) -> None:
         if self._transport:
@@ -177,14 +186,14 @@ class Client(_Frames):
         if self.closed.done():
             raise BackendLost("the parent process is gone")
         number = next(self._numbers)
+        self.send(Call(number, request))
         waiter: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._open[number] = waiter
-        self.send(Call(number, request))
         return await waiter
 
 
 class Server(_Frames):
-    """The parent's end: answers calls as they become ready, in whatever order."""
+    """The parent's end: answers calls as they become ready, in whatever order; `failed` is for those that cannot be."""
 
     def __init__(self, serve: Serve) -> None:
         super().__init__(msgspec.msgpack.Decoder(list[Call]).decode)
@@ -195,15 +204,24 @@ class Server(_Frames):
     def received(self, message: Call) -> None:
         task = asyncio.create_task(self._answer(message))
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._answered)
 
     async def _answer(self, call: Call) -> None:
-        try:
-            self.send(Answer(call.number, await self._serve(call.request)))
-        except BackendLost as error:
+        self.send(Answer(call.number, await self._serve(call.request)))
+
+    def _answered(self, task: asyncio.Task[None]) -> None:
+        """A call that failed ends the conversation: without its answer the other side would wait for ever."""
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()):
             if not self.failed.done():
                 self.failed.set_exception(error)
             self.close()
+
+    async def ended(self) -> None:
+        """Return when the other side is gone and no call of it is being served any more."""
+        await self.closed
+        if self._tasks:
+            await asyncio.wait(self._tasks)
 
     def order(self, orders: Orders) -> None:
         """The first message."""

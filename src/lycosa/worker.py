@@ -17,6 +17,7 @@ from lycosa.clock import Clock
 from lycosa.crawler import Visitor
 from lycosa.discovery import Discovery
 from lycosa.dispatch import Dispatch
+from lycosa.errors import BackendLost
 from lycosa.model import (
     Failure,
     Kind,
@@ -103,19 +104,23 @@ class Worker:
         self._prefetches: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
-        """Visit until there is nothing left; everything begun is settled when this returns."""
-        async with asyncio.TaskGroup() as group:
-            committer = group.create_task(self._commit_forever())
-            while leases := await self._take():
-                for lease in leases:
-                    self._unsettled += 1
-                    visit = group.create_task(self._visit(lease))
-                    self._visits.add(visit)
-                    visit.add_done_callback(self._visits.discard)
-            await self._finish()
-            committer.cancel()
-        for prefetch in self._prefetches:
-            prefetch.cancel()
+        """Visit until there is nothing left; everything begun is settled when this returns. Raises `BackendLost`."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                committer = group.create_task(self._commit_forever())
+                while leases := await self._take():
+                    for lease in leases:
+                        self._unsettled += 1
+                        visit = group.create_task(self._visit(lease))
+                        self._visits.add(visit)
+                        visit.add_done_callback(self._visits.discard)
+                await self._finish()
+                committer.cancel()
+        except* BackendLost as errors:
+            raise errors.exceptions[0] from None
+        finally:
+            for prefetch in self._prefetches:
+                prefetch.cancel()
 
     async def _finish(self) -> None:
         """Let what is under way come to its end; what takes too long goes back to the frontier with its lease."""
@@ -184,18 +189,20 @@ class Worker:
 def settlement_of(lease: Lease, outcome: Outcome) -> Settlement:
     """The one place where an outcome becomes frontier state."""
     response = response_of(outcome)
+    # Only of what was kept: a page must not count as unchanged since an error or a redirect.
+    is_kept = isinstance(outcome, Stored | Duplicate | Unchanged)
     facts = Settlement(
         token=lease.token,
         outcome=_KINDS[type(outcome)],
-        reason=reason_of(outcome),
+        reason=_encodable(reason_of(outcome)),
         discovered=urls_found(outcome),
         started_at=response.started_at if response else 0.0,
         fetch_seconds=response.seconds if response else 0.0,
         status=response.status if response else 0,
         body_bytes=len(response.raw_body) if response else 0,
         address=response.address if response else "",
-        etag=_validator(response, "etag"),
-        last_modified=_validator(response, "last-modified"),
+        etag=_validator(response, "etag") if is_kept else "",
+        last_modified=_validator(response, "last-modified") if is_kept else "",
         retry_after_seconds=_retry_after(response),
     )
     match outcome:
@@ -260,7 +267,7 @@ def visit_row(lease: Lease, outcome: Outcome, now: float) -> Kept:
         digest=f"sha1:{b32encode(outcome.digest).decode()}",
         original=outcome.original if isinstance(outcome, Duplicate) else "",
         out_links=len(outcome.links.targets),
-        error="noindex" if page.noindex else "",
+        noindex=page.noindex,
     )
     return Kept(row, response, page, outcome.links)
 
@@ -280,6 +287,11 @@ def reason_of(outcome: Outcome) -> str:
             return outcome.note
         case _:
             return ""
+
+
+def _encodable(text: str) -> str:
+    """The text without half surrogate pairs: what a library says of a page may have them, and no message can."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _validator(response: Response | None, name: str) -> str:

@@ -14,9 +14,10 @@ import uvloop
 
 from lycosa.build import make_worker
 from lycosa.dispatch import RemoteDispatch
+from lycosa.errors import LycosaError
 from lycosa.settings import Settings
 from lycosa.store.folder import CrawlFolder
-from lycosa.wire import Client, connect
+from lycosa.wire import Client, Lost, Orders, connect
 
 
 async def work(fd: int) -> None:
@@ -25,7 +26,14 @@ async def work(fd: int) -> None:
     await connect(socket.socket(fileno=fd), client)
     # Without a parent no work of ours can count: leave at once, whatever is under way.
     client.closed.add_done_callback(lambda _: os._exit(1))
-    orders = await client.orders
+    try:
+        await _obey(await client.orders, client)
+    except LycosaError as error:
+        # What a worker can name, a restart does not mend. The parent ends us when it has heard.
+        await client.call(Lost(str(error)))
+
+
+async def _obey(orders: Orders, client: Client) -> None:
     settings = msgspec.msgpack.decode(orders.settings, type=Settings)
     worker = make_worker(
         settings, CrawlFolder(Path(orders.folder)), orders.worker, RemoteDispatch(client), orders.crawl_key
