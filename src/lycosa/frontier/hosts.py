@@ -67,8 +67,8 @@ class HostTable:
             self._resting.move_to_end(name)
             return host
         host = Host(self._tables.host(name) or self._new_record(name, batch), self._ring.owner(name))
-        self._catch_up(host.record)
         self._resting[name] = host
+        self._catch_up(batch, host)
         return host
 
     def note(self, batch: Any, host: Host) -> None:
@@ -85,12 +85,14 @@ class HostTable:
         batch.put(b"hosts", self._numbered.to_bytes(8), self._tables.in_meta)
         return t.HostRecord(name, self._numbered)
 
-    def _catch_up(self, record: t.HostRecord) -> None:
+    def _catch_up(self, batch: Any, host: Host) -> None:
         """Account for what happened while the record was only on disk."""
+        record = host.record
         if record.leased_epoch and record.leased_epoch != self._epoch:
             # That run died with a request to this host under way: count it as sent at our start.
             record.free_at = max(record.free_at, self._started_at + record.delay_seconds)
             record.leased_epoch = 0
+            self.note(batch, host)
         # The machine's clock may have been set back since: no pause is longer than it was meant to be.
         record.free_at = min(record.free_at, self._clock() + record.delay_seconds)
 

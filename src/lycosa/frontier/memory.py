@@ -158,7 +158,7 @@ class MemoryFrontier:
     async def readmit(self) -> int:
         """Queue every page visited before once more, for a revisit. Returns how many."""
         queued = 0
-        for fingerprint, past in self._known.items():
+        for fingerprint, past in sorted(self._known.items()):
             # One that is due already stands in a queue: asking twice must not fetch it twice.
             if past and past.outcome.is_page and not past.next_at:
                 host = host_of_origin(origin_of(past.url))

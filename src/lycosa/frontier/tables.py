@@ -155,9 +155,10 @@ class Tables:
             raise BackendLost(f"the frontier cannot be synced: {error}") from error
 
     def close(self) -> None:
-        # Handles of column families keep the database open as long as they live.
+        # Families and their handles keep the database open, and its lock held, as long as they live.
         for name in FAMILIES:
             getattr(self, name).close()
+            delattr(self, f"in_{name}")
         self._db.close()
         if self._secondary:
             shutil.rmtree(self._secondary, ignore_errors=True)
