@@ -188,10 +188,11 @@ class Response(msgspec.Struct, frozen=True):
     head: bytes  # status line and header lines as they came
     request_head: bytes
     address: str
-    protocol: str  # "http/1.1", "h2"
+    protocol: str  # "http/1.0", "http/1.1", "h2"
     started_at: float  # POSIX seconds
     seconds: float
-    truncated: str = ""  # "length" or "time": why the body was cut
+    # Why the body is not whole: "length", "time", "disconnect"; or "coding": it came whole, but its coding is damaged.
+    truncated: str = ""
 
     def header(self, name: str) -> str:
         """The first value of a header, or an empty string."""

@@ -391,6 +391,7 @@ class RocksFrontier:
     def _write(self, batch: Any) -> None:
         batch.put(b"counts", t.encode(self.counts()), self._tables.in_meta)
         self._tables.write(batch)
+        self._seen.note_write()
         self._commit.note_write()
         self._hosts.trim()
 

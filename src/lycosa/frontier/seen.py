@@ -65,6 +65,8 @@ class SeenTable:
             self._rebuild()
         tables.meta[b"seen"] = rules.seen.encode()
         self.known = tables.counts().known
+        # Known, but in a batch that is not written yet: the table cannot say so.
+        self._unwritten: set[bytes] = set()
 
     def keep_new(self, targets: Sequence[Target]) -> list[Target]:
         """The targets that were not known, each once, in order. They are known from now on."""
@@ -75,11 +77,21 @@ class SeenTable:
         doubtful = [fingerprint for fingerprint in first if not add(fingerprint)]
         if doubtful and self.is_exact:
             rows = self._tables.seen.get(doubtful)
-            doubtful = [fingerprint for fingerprint, row in zip(doubtful, rows, strict=True) if row is not None]
+            unwritten = self._unwritten
+            doubtful = [
+                fingerprint
+                for fingerprint, row in zip(doubtful, rows, strict=True)
+                if row is not None or fingerprint in unwritten
+            ]
         for fingerprint in doubtful:
             del first[fingerprint]
         self.known += len(first)
+        self._unwritten.update(first)
         return list(first.values())
+
+    def note_write(self) -> None:
+        """What was kept so far is in the table now."""
+        self._unwritten.clear()
 
     def save(self) -> None:
         """Leave the filter for the next start. Only right if nothing is written to the tables after it."""
