@@ -12,7 +12,22 @@ from importlib.metadata import version
 from lycosa.errors import BackendLost, LycosaError, SettingsError
 
 # In the order in which --help shows them: run, look, one stage alone, try out.
-COMMANDS = ("crawl", "status", "why", "page", "query", "robots", "urls", "simweb")
+COMMANDS = (
+    "crawl",
+    "status",
+    "why",
+    "page",
+    "query",
+    "export",
+    "graph",
+    "fetch",
+    "parse",
+    "robots",
+    "urls",
+    "settings",
+    "simweb",
+    "demo",
+)
 
 EXIT_BACKEND_LOST = 1
 EXIT_BAD_SETTINGS = 2

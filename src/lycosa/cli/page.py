@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -45,16 +44,14 @@ def add_parser(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from lycosa.build import parse_seeds
-
     folder = show.open_folder(options)
-    [parsed] = parse_seeds([options.url])
+    url = show.parse_url(options.url).url
     if options.versions:
-        _list_versions(folder, parsed.url, as_json=options.json)
+        _list_versions(folder, url, as_json=options.json)
         return 0
-    version = _find(folder, parsed.url, options.at)
+    version = _find(folder, url, options.at)
     if options.raw:
-        _write_body(_response(folder, version.visit))
+        show.write_body(_response(folder, version.visit))
     elif options.headers:
         print(show.visible_lines(_response(folder, version.visit).head.decode("latin-1")))
     elif options.text:
@@ -101,17 +98,6 @@ def _text(folder: CrawlFolder, version: Version) -> str:
     response = _response(folder, version.visit)
     page = page_parser(show.folder_settings(folder)).parse(response.body, response.header("content-type"))
     return "" if page.noindex else page.text
-
-
-def _write_body(response: Response) -> None:
-    if sys.stdout.isatty():
-        from lycosa.page.encoding import decode
-
-        # A terminal would obey what is in the body.
-        print(show.visible_lines(decode(response.body, response.header("content-type")).text))
-    else:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(response.body)
 
 
 def _facts(visit: Visit) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from lycosa.cli import show
-from lycosa.errors import SettingsError, VisitError
+from lycosa.errors import VisitError
 
 if TYPE_CHECKING:
     from lycosa.policy.robots import RobotsRecord, Rule
@@ -69,11 +69,9 @@ def add_parser(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from lycosa.build import parse_seeds
-
     settings = show.stage_settings(options)
-    [url] = parse_seeds([options.url])
-    found = _Found(str(options.file), 200, read_file(options.file), "a file") if options.file else None
+    url = show.parse_url(options.url)
+    found = _Found(str(options.file), 200, show.read_bytes(options.file), "a file") if options.file else None
     found = found or asyncio.run(_fetch(settings, url))
     report = decide(settings, url, found.status, found.body)
     report.robots_url, report.answer = found.url, found.answer
@@ -82,16 +80,6 @@ def run(options: argparse.Namespace) -> int:
     else:
         _print(report)
     return 0
-
-
-def read_file(path: Path) -> bytes:
-    """The bytes of a file that the user named; `-` is standard input."""
-    import sys
-
-    try:
-        return sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
-    except OSError as error:
-        raise SettingsError(f"{path}: cannot be read: {error.strerror}") from None
 
 
 async def _fetch(settings: Settings, url: ParsedUrl) -> _Found:

@@ -17,8 +17,10 @@ from lycosa.errors import SettingsError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from lycosa.model import Response
     from lycosa.settings import Settings
     from lycosa.store.folder import CrawlFolder
+    from lycosa.url.canonical import ParsedUrl
 
 # Beside the control characters: marks that turn text around, and so can make one name look like another.
 _TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -86,6 +88,24 @@ def folder_settings(folder: CrawlFolder) -> Settings:
     from lycosa import settings
 
     return settings.load(folder.settings if folder.settings.exists() else None, {})
+
+
+def parse_url(text: str) -> ParsedUrl:
+    """A URL as people type it; without a scheme it is http."""
+    from lycosa.url.canonical import Rejection, parse_seed
+
+    parsed = parse_seed(text)
+    if isinstance(parsed, Rejection):
+        raise SettingsError(f"{text!r} is no URL that can be fetched: {parsed.value}")
+    return parsed
+
+
+def read_bytes(path: Path) -> bytes:
+    """The bytes of a file that the user named; `-` is standard input."""
+    try:
+        return sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+    except OSError as error:
+        raise SettingsError(f"{path}: cannot be read: {error.strerror}") from None
 
 
 # ---- values as text
@@ -173,6 +193,17 @@ def print_json(value: object) -> None:
 
         line = json.dumps(msgspec.to_builtins(value, enc_hook=str))
     print(line)
+
+
+def write_body(response: Response) -> None:
+    """A body to standard output: its bytes into a file or pipe, its text to a terminal, which would obey bytes."""
+    if sys.stdout.isatty():
+        from lycosa.page.encoding import decode
+
+        print(visible_lines(decode(response.body, response.header("content-type")).text))
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(response.body)
 
 
 def console() -> Console:

@@ -1,0 +1,203 @@
+"""`lycosa export`: a crawl in other people's formats."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lycosa.cli import show
+from lycosa.errors import LycosaError, SettingsError
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from lycosa.store.folder import CrawlFolder
+
+_DESCRIPTION = """\
+Write a crawl, or the part of it that --where names, in another format:
+
+  jsonl    one JSON object per line
+  csv      for spreadsheets; cells that look like formulas are quoted
+  parquet  one file, for DuckDB, pandas, Spark
+  wacz     one web archive with its index, for replay tools such as ReplayWeb.page
+  folder   every kept page as a UTF-8 file named by its content, with index.jsonl"""
+_EXAMPLES = """\
+  lycosa export --format jsonl --out pages.jsonl --where "outcome = 'stored' AND language LIKE 'de%'"
+  lycosa export --format csv --what hosts --out hosts.csv
+  lycosa export --format wacz --out crawl.wacz
+"""
+_EXTENSIONS = {
+    "text/html": ".html",
+    "application/xhtml+xml": ".html",
+    "text/plain": ".txt",
+    "application/rss+xml": ".xml",
+    "application/atom+xml": ".xml",
+    "application/xml": ".xml",
+    "text/xml": ".xml",
+}
+_ROWS_AT_ONCE = 1_000
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the command line."""
+    parser = show.new_parser(
+        commands, "export", "write a crawl as jsonl, csv, parquet, wacz or a folder of pages", _DESCRIPTION, _EXAMPLES
+    )
+    show.add_folder_option(parser)
+    parser.add_argument("--format", required=True, choices=("jsonl", "csv", "parquet", "wacz", "folder"), help="how")
+    parser.add_argument("--out", required=True, type=Path, metavar="PATH", help="where to; must not exist")
+    parser.add_argument(
+        "--what", choices=("pages", "links", "history", "hosts"), default="pages", help="which table (default: pages)"
+    )
+    parser.add_argument("--where", metavar="SQL", default="", help="only rows for which this holds")
+    show.add_json_option(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    import duckdb
+
+    folder = show.open_folder(options)
+    _check(options)
+    # Under another name until it is whole: nobody takes half an export for all of it.
+    unfinished = options.out.with_name(f"{options.out.name}.part")
+    try:
+        count = _write(folder, options, unfinished)
+        unfinished.rename(options.out)
+    except duckdb.Error as error:
+        raise SettingsError(f"the export failed: {error}") from None
+    except OSError as error:
+        raise LycosaError(f"{options.out}: cannot be written: {error.strerror}") from None
+    finally:
+        _remove(unfinished)
+    if options.json:
+        show.print_json({"out": str(options.out), "format": options.format, "rows": count})
+    else:
+        what = {"wacz": "records", "folder": "pages"}.get(options.format, f"rows of {options.what}")
+        print(f"{count:,} {what} in {show.visible(options.out)}")
+    return 0
+
+
+def _check(options: argparse.Namespace) -> None:
+    if options.out.exists():
+        raise SettingsError(f"{options.out} exists already; name another place with --out")
+    if not options.out.absolute().parent.is_dir():
+        raise SettingsError(f"{options.out}: there is no folder {options.out.absolute().parent} to put it in")
+    if options.format in ("wacz", "folder") and options.what != "pages":
+        raise SettingsError(f"--format {options.format} holds pages; --what {options.what} needs jsonl, csv or parquet")
+
+
+def _write(folder: CrawlFolder, options: argparse.Namespace, out: Path) -> int:
+    from lycosa.observe.crawl_sql import check_reads_only, connect_for
+
+    # Made of the choices above and of what the user may ask of `lycosa query` as well.
+    rows = f"SELECT * FROM {options.what}" + (f" WHERE ({options.where})" if options.where else "")  # noqa: S608
+    check_reads_only(rows)
+    with connect_for(folder, rows) as connection:
+        match options.format:
+            case "wacz":
+                return _write_wacz(folder, connection, rows, out)
+            case "folder":
+                return _write_folder(folder, connection, rows, out)
+            case "csv":
+                return _copy(connection, f"SELECT {_safe_columns(connection, rows)} FROM ({rows})", out, "csv, header")  # noqa: S608
+            case "jsonl":
+                return _copy(connection, rows, out, "json")
+            case _:
+                return _copy(connection, rows, out, "parquet, compression zstd")
+
+
+def _copy(connection: duckdb.DuckDBPyConnection, query: str, out: Path, form: str) -> int:
+    path = str(out).replace("'", "''")
+    row = connection.execute(f"COPY ({query}) TO '{path}' (FORMAT {form})").fetchone()
+    return int(row[0]) if row else 0
+
+
+def _safe_columns(connection: duckdb.DuckDBPyConnection, rows: str) -> str:
+    """Every column, with a quote before texts that a spreadsheet would take for a formula."""
+    columns = []
+    for name, kind, *_ in connection.execute(f"DESCRIBE {rows}").fetchall():
+        if kind == "VARCHAR":
+            columns.append(f"""regexp_replace("{name}", '^([=+@\\t\\r-])', '''\\1') AS "{name}" """)
+        else:
+            columns.append(f'"{name}"')
+    return ", ".join(columns)
+
+
+# ---- pages with their bytes
+
+
+def _kept(connection: duckdb.DuckDBPyConnection, rows: str, columns: str) -> Iterator[tuple[Any, ...]]:
+    """The visits among the rows that brought content of their own, oldest first."""
+    kept = f"SELECT {columns} FROM ({rows}) WHERE outcome IN ('stored', 'duplicate') ORDER BY fetched_at"  # noqa: S608
+    result = connection.execute(kept)
+    while some := result.fetchmany(_ROWS_AT_ONCE):
+        yield from some
+
+
+def _write_wacz(folder: CrawlFolder, connection: duckdb.DuckDBPyConnection, rows: str, out: Path) -> int:
+    from lycosa.store.wacz import write_wacz
+
+    if not folder.warc_files():
+        raise SettingsError(f"{folder.path}: there is no finished WARC file yet")
+    pages = (
+        {"id": f"{number:x}", "url": url, "ts": at / 1_000_000, "title": title or url}
+        for number, (url, at, title) in enumerate(_kept(connection, rows, "url, epoch_us(fetched_at), title"))
+    )
+    return write_wacz(folder, out, pages, time.time())
+
+
+def _write_folder(folder: CrawlFolder, connection: duckdb.DuckDBPyConnection, rows: str, out: Path) -> int:
+    from lycosa.store.read import RecordLost, read_response
+
+    columns = "url, epoch_us(fetched_at), status, media_type, charset, language, title, digest, original"
+    names = [name.strip() for name in columns.replace("epoch_us(fetched_at)", "fetched_at").split(",")]
+    (out / "pages").mkdir(parents=True)
+    count = 0
+    with (out / "index.jsonl").open("wb") as index:
+        for *values, file, offset, length in _kept(connection, rows, f"{columns}, warc_file, warc_offset, warc_length"):
+            entry = dict(zip(names, values, strict=True))
+            entry["fetched_at"] = show.moment(entry["fetched_at"] / 1_000_000)
+            try:
+                body = read_response(folder, file, offset, length).body
+            except RecordLost as error:
+                show.say(f"left out: {entry['url']}: {error}")
+                continue
+            entry["file"] = _keep(out, body, entry["media_type"] or "", entry["charset"] or "")
+            index.write(msgspec.json.encode(entry) + b"\n")
+            count += 1
+    return count
+
+
+def _keep(out: Path, body: bytes, media_type: str, charset: str) -> str:
+    """Write a body under the hash of its content; returns where. Nothing of a page's own words is in a file's name."""
+    import hashlib
+
+    from lycosa.page.encoding import decode
+
+    extension = _EXTENSIONS.get(media_type, ".html" if charset and not media_type else ".bin")
+    name = hashlib.sha256(body).hexdigest()[:40]
+    path = out / "pages" / name[:2] / (name + extension)
+    if not path.exists():
+        path.parent.mkdir(exist_ok=True)
+        if extension != ".bin":
+            text = decode(body, f"{media_type}; charset={charset}" if charset else media_type).text
+            # The mark outweighs a declaration in the page of what it was encoded in before.
+            body = text.encode("utf-8", "replace") if charset in ("", "utf-8") else text.encode("utf-8-sig", "replace")
+        path.write_bytes(body)
+    return str(path.relative_to(out))
+
+
+def _remove(path: Path) -> None:
+    """Take away what is left of an export that failed."""
+    if path.is_dir():
+        import shutil
+
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,165 @@
+"""`lycosa graph`: the link graph of a crawl, as edges or in figures.
+
+Of a page that was visited more than once, the links of its newest visit count.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lycosa.cli import show
+from lycosa.errors import SettingsError
+
+if TYPE_CHECKING:
+    import duckdb
+
+_EXAMPLES = """\
+  lycosa graph                                  degrees, the most linked pages
+  lycosa graph --edges > edges.tsv
+  lycosa graph --edges --hosts --format parquet --out hosts.parquet
+"""
+_HOST = r"regexp_extract({}, '^https?://(\[[^]]*\]|[^/:?#]+)', 1)"
+_EDGES = """
+CREATE TEMP VIEW edges AS
+SELECT DISTINCT source, target FROM links
+JOIN (SELECT source, max(fetched_at) AS fetched_at FROM links GROUP BY source) USING (source, fetched_at)
+"""
+_HOST_EDGES = f"""
+CREATE TEMP VIEW host_edges AS
+SELECT {_HOST.format("source")} AS source, {_HOST.format("target")} AS target, count(*) AS links
+FROM edges GROUP BY ALL
+"""  # noqa: S608
+_ROWS_AT_ONCE = 10_000
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the command line."""
+    parser = show.new_parser(
+        commands,
+        "graph",
+        "the link graph: edges, degrees, the most linked pages",
+        "Show the link graph of a crawl in figures, or write its edges.",
+        _EXAMPLES,
+    )
+    show.add_folder_option(parser)
+    parser.add_argument("--edges", action="store_true", help="write the edges: source and target")
+    parser.add_argument("--hosts", action="store_true", help="between hosts instead of pages, with how many links")
+    parser.add_argument("--format", choices=("tsv", "jsonl", "parquet"), default="tsv", help="of edges (default: tsv)")
+    parser.add_argument("--out", type=Path, metavar="PATH", help="where edges go (default: standard output)")
+    parser.add_argument("--top", type=int, default=10, metavar="N", help="most linked pages to show (default: 10)")
+    show.add_json_option(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    import duckdb
+
+    from lycosa.store.read import connect
+
+    folder = show.open_folder(options)
+    if not options.edges and options.out:
+        raise SettingsError("--out is for --edges")
+    with connect(folder) as connection:
+        connection.execute(_EDGES)
+        connection.execute(_HOST_EDGES)
+        try:
+            if options.edges:
+                _write_edges(connection, options)
+            else:
+                _show_degrees(connection, options)
+        except duckdb.Error as error:
+            raise SettingsError(f"the graph cannot be had: {error}") from None
+    return 0
+
+
+# ---- edges
+
+
+def _write_edges(connection: duckdb.DuckDBPyConnection, options: argparse.Namespace) -> None:
+    edges = "SELECT * FROM host_edges" if options.hosts else "SELECT * FROM edges"
+    form = "jsonl" if options.json else options.format
+    if options.out is None:
+        _print_edges(connection, edges, form)
+        return
+    if options.out.exists():
+        raise SettingsError(f"{options.out} exists already; name another place with --out")
+    path = str(options.out).replace("'", "''")
+    style = {"tsv": "csv, delimiter '\t', header false, quote ''", "jsonl": "json", "parquet": "parquet"}[form]
+    row = connection.execute(f"COPY ({edges}) TO '{path}' (FORMAT {style})").fetchone()
+    show.say(f"{row[0] if row else 0:,} edges in {options.out}")
+
+
+def _print_edges(connection: duckdb.DuckDBPyConnection, edges: str, form: str) -> None:
+    if form == "parquet":
+        raise SettingsError("--format parquet needs --out FILE")
+    result = connection.execute(edges)
+    names = [column[0] for column in result.description or []]
+    while rows := result.fetchmany(_ROWS_AT_ONCE):
+        for row in rows:
+            if form == "jsonl":
+                show.print_json(dict(zip(names, row, strict=True)))
+            else:
+                # A URL in canonical form holds neither tabs nor line ends.
+                print(*row, sep="\t")
+
+
+# ---- figures
+
+
+def _show_degrees(connection: duckdb.DuckDBPyConnection, options: argparse.Namespace) -> None:
+    edges = "host_edges" if options.hosts else "edges"
+    figures = _figures(connection, edges)
+    top = _most_linked(connection, edges, max(0, options.top))
+    if options.json:
+        show.print_json({**figures, "most_linked": [{"target": url, "in_links": count} for url, count in top]})
+        return
+    unit = "hosts" if options.hosts else "pages"
+    show.print_facts(
+        [
+            (f"{unit} with links", f"{figures['sources']:,}"),
+            (f"{unit} linked to", f"{figures['targets']:,}"),
+            ("edges", f"{figures['edges']:,}"),
+            ("between hosts", f"{figures['foreign_share']:.1%}"),
+            ("links out", _degrees(figures["out_degrees"])),
+            ("links in", _degrees(figures["in_degrees"])),
+        ]
+    )
+    if top:
+        print()
+        show.print_table(["linked from", unit], [(count, url) for url, count in top], title="most linked")
+
+
+def _figures(connection: duckdb.DuckDBPyConnection, edges: str) -> dict[str, Any]:
+    is_foreign = f"{_HOST.format('source')} <> {_HOST.format('target')}" if edges == "edges" else "source <> target"
+    row = connection.execute(
+        f"SELECT count(*), count(DISTINCT source), count(DISTINCT target), coalesce(avg(({is_foreign})::INT), 0)"  # noqa: S608
+        f" FROM {edges}"
+    ).fetchone()
+    assert row is not None, "an aggregate has a row"
+    return {
+        "edges": row[0],
+        "sources": row[1],
+        "targets": row[2],
+        "foreign_share": row[3],
+        "out_degrees": _quantiles(connection, edges, "source"),
+        "in_degrees": _quantiles(connection, edges, "target"),
+    }
+
+
+def _quantiles(connection: duckdb.DuckDBPyConnection, edges: str, end: str) -> dict[str, float]:
+    degrees = f"SELECT count(*) AS n FROM {edges} GROUP BY {end}"  # noqa: S608
+    figures = ", ".join(f"coalesce({each}, 0)" for each in ("avg(n)", "median(n)", "quantile_disc(n, 0.99)", "max(n)"))
+    row = connection.execute(f"SELECT {figures} FROM ({degrees})").fetchone()  # noqa: S608
+    assert row is not None, "an aggregate has a row"
+    return dict(zip(("mean", "median", "p99", "max"), map(float, row), strict=True))
+
+
+def _most_linked(connection: duckdb.DuckDBPyConnection, edges: str, limit: int) -> list[tuple[str, int]]:
+    query = f"SELECT target, count(*) FROM {edges} GROUP BY target ORDER BY 2 DESC, 1 LIMIT ?"  # noqa: S608
+    return [(row[0], row[1]) for row in connection.execute(query, [limit]).fetchall()]
+
+
+def _degrees(figures: dict[str, float]) -> str:
+    return "mean {mean:,.1f}, median {median:,.0f}, 99 % up to {p99:,.0f}, most {max:,.0f}".format(**figures)

@@ -1,0 +1,140 @@
+"""The reference pages, written from the code itself: `python -m lycosa.cli.reference docs`.
+
+A test compares them with what stands in `docs/`, so they cannot fall behind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args, get_origin
+
+import msgspec
+
+from lycosa.cli.main import make_parser
+from lycosa.settings import HELP, Settings, as_toml
+
+_WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+
+
+class Setting(NamedTuple):
+    """One setting as people read of it."""
+
+    name: str
+    takes: str
+    default: str
+    help: str
+
+
+def known_settings() -> list[Setting]:
+    """All settings, in the order of the code."""
+    lines = [line.partition(" = ") for line in as_toml(Settings()).splitlines() if line and not line.startswith("#")]
+    defaults = {name: value for name, _, value in lines}
+    hints = msgspec.inspect.type_info(Settings)
+    assert isinstance(hints, msgspec.inspect.StructType)
+    return [
+        Setting(field.name, _takes(_annotation(field.name)), defaults[field.name], HELP[field.name])
+        for field in hints.fields
+    ]
+
+
+def settings_markdown() -> str:
+    """The page of all settings."""
+    rows = [f"| `{each.name}` | {each.takes} | `{each.default}` | {_cell(each.help)} |" for each in known_settings()]
+    return "\n".join(
+        [
+            "# Settings",
+            "",
+            "Written from the code by `make docs`. Set them with `--set name=value`, in a TOML file given with `-c`,",
+            "or as keywords of `lycosa.Crawler`. A crawl keeps those in force in its folder as `lycosa.toml`.",
+            "Durations are in seconds, sizes in bytes. Unknown names and impossible values are refused.",
+            "",
+            "| setting | takes | default | meaning |",
+            "|---|---|---|---|",
+            *rows,
+            "",
+        ]
+    )
+
+
+def commands_markdown() -> str:
+    """The page of all commands."""
+    parser = make_parser()
+    lines = ["# Commands", "", "Written from the code by `make docs`; `lycosa COMMAND --help` says the same.", ""]
+    lines += ["| command | what it does |", "|---|---|"]
+    commands = dict(_subcommands(parser))
+    lines += [f"| [`lycosa {name}`](#lycosa-{name}) | {_cell(help_)} |" for name, (help_, _) in commands.items()]
+    for name, (_, command) in commands.items():
+        lines += ["", f"## lycosa {name}", "", *_command_lines(command)]
+    return "\n".join([*lines, ""])
+
+
+def _command_lines(parser: argparse.ArgumentParser) -> Iterator[str]:
+    yield from _text_lines(parser.description or "")
+    # Not argparse's own help: its layout differs from one Python to the next, and from one screen to the next.
+    rows = [row for action in parser._actions if (row := _action_row(action))]
+    if rows:
+        yield from ["", "| option | meaning |", "|---|---|", *rows]
+    if parser.epilog:
+        yield from ["", "```text", *parser.epilog.rstrip().splitlines(), "```"]
+    for name, (help_, action) in _subcommands(parser):
+        yield from ["", f"### {parser.prog} {name}", "", help_[0].upper() + help_[1:] + "."]
+        own = [row for each in action._actions if (row := _action_row(each)) and not each.option_strings]
+        if own:
+            yield from ["", "| option | meaning |", "|---|---|", *own]
+
+
+def _text_lines(text: str) -> Iterator[str]:
+    if "\n" not in text:
+        yield text
+    else:
+        yield from ["```text", *text.splitlines(), "```"]
+
+
+def _action_row(action: argparse.Action) -> str:
+    if isinstance(action, (argparse._SubParsersAction, argparse._HelpAction)):
+        return ""
+    value = action.metavar if isinstance(action.metavar, str) else ""
+    if action.choices is not None:
+        value = "|".join(map(str, action.choices))
+    names = ", ".join(action.option_strings)
+    shown = f"{names} {value}".strip() if action.nargs != 0 else names
+    return f"| `{_cell(shown)}` | {_cell(action.help or '')} |"
+
+
+def _subcommands(parser: argparse.ArgumentParser) -> Iterator[tuple[str, tuple[str, argparse.ArgumentParser]]]:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            helps = {choice.dest: choice.help or "" for choice in action._choices_actions}
+            for name, command in action.choices.items():
+                yield name, (helps.get(name, ""), command)
+
+
+def _annotation(name: str) -> Any:
+    from typing import get_type_hints
+
+    return get_type_hints(Settings)[name]
+
+
+def _takes(annotation: Any) -> str:
+    if get_origin(annotation) is Literal:
+        return " or ".join(f"`{choice}`" for choice in get_args(annotation))
+    if get_origin(annotation) in (list, tuple):
+        return f"a list, each {_takes(get_args(annotation)[0])}"
+    return _WORDS[annotation]
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def main(folder: Path) -> None:
+    """Write both pages."""
+    (folder / "commands.md").write_text(commands_markdown(), encoding="utf-8")
+    (folder / "settings.md").write_text(settings_markdown(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
