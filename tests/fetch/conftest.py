@@ -6,12 +6,13 @@ from collections.abc import AsyncIterator
 from typing import Any, Protocol
 
 import pytest
-from rawweb import RawWeb
 
 from lycosa.fetch.curl import CurlFetcher
 from lycosa.fetch.dns import Resolver
 from lycosa.fetch.gate import AddressGate
 from lycosa.settings import Settings
+
+from .rawweb import RawWeb
 
 SHORT: dict[str, Any] = {"connect_seconds": 5.0, "first_byte_seconds": 5.0, "idle_seconds": 5.0, "fetch_seconds": 10.0}
 

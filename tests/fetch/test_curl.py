@@ -10,9 +10,7 @@ from typing import Any
 
 import pytest
 import uvloop
-from conftest import MakeFetcher
-from nameserver import NameServer
-from rawweb import RawWeb, hang, page
+from .conftest import MakeFetcher
 
 from lycosa.errors import AddressRefused, Unreachable, VisitError
 from lycosa.fetch.curl import CurlFetcher
@@ -20,6 +18,9 @@ from lycosa.fetch.dns import Resolver
 from lycosa.fetch.gate import AddressGate
 from lycosa.model import Failure
 from lycosa.settings import Settings
+
+from .nameserver import NameServer
+from .rawweb import RawWeb, hang, page
 
 
 class FixedResolver(Resolver):

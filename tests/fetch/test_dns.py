@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 
 import pytest
-from nameserver import SERVFAIL, NameServer
 
 from lycosa.errors import SettingsError, Unreachable
 from lycosa.fetch.dns import MAX_STALE_SECONDS, MAX_TTL_SECONDS, NEGATIVE_SECONDS, Resolver
 from lycosa.model import Failure
+
+from .nameserver import SERVFAIL, NameServer
 
 
 class Clock:

@@ -9,7 +9,7 @@ import asyncio
 from collections import Counter
 
 import pytest
-from stage import DAY, FakeClock, OpenFrontier, Stage, errand, page, rules_pending, rules_read
+from .stage import DAY, FakeClock, OpenFrontier, Stage, errand, page, rules_pending, rules_read
 
 from lycosa.frontier.rules import LOST_ROBOTS_SECONDS, MAX_ORIGINS_PER_HOST, FrontierRules
 from lycosa.model import Kind, OutcomeKind, Settlement

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from stage import EmbeddedFrontier, FakeClock, errand, page, rules_pending, rules_read
+from .stage import EmbeddedFrontier, FakeClock, errand, page, rules_pending, rules_read
 
 from lycosa.frontier import host, hosts
 from lycosa.frontier.memory import MemoryFrontier

@@ -258,7 +258,7 @@ async def test_only_what_the_named_worker_left_is_touched(folder: CrawlFolder) -
 WRITER = """
 import asyncio, sys
 sys.path.insert(0, sys.argv[2])
-from store.samples import START, body_with, parse, response, visit
+from tests.store.samples import START, body_with, parse, response, visit
 from lycosa.settings import Settings
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.folder_store import FolderStore
