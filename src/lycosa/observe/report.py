@@ -1,7 +1,24 @@
-"""placeholder"""
+"""`report.html`: what happened in a crawl, as one page that opens anywhere, offline and without scripts."""
 
+from __future__ import annotations
+
+import time
+
+import duckdb
+
+from lycosa.errors import LycosaError
 from lycosa.store.folder import CrawlFolder
 
 
 def write_report(folder: CrawlFolder) -> None:
-    pass
+    """Write the report of a crawl into its folder, all at once. Raises `LycosaError`."""
+    from lycosa.observe.report_figures import gather
+    from lycosa.observe.report_page import render
+
+    unfinished = folder.report.with_suffix(".part")
+    try:
+        page = render(gather(folder, time.time()))
+        unfinished.write_text(page, encoding="utf-8", errors="replace")
+        unfinished.replace(folder.report)
+    except (duckdb.Error, OSError) as error:
+        raise LycosaError(f"{folder.report}: the report cannot be written: {error}") from error
