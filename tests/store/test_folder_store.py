@@ -3,6 +3,8 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import subprocess
+import threading
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
@@ -141,6 +143,26 @@ async def test_a_row_reaches_the_journal_only_after_its_record_is_durable(
     await store.close()
 
 
+async def test_the_names_of_new_files_are_made_durable_too(
+    folder: CrawlFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+    fsync = os.fsync
+
+    def watched(fd: int) -> None:
+        synced.append(os.path.basename(os.readlink(f"/proc/self/fd/{fd}")))
+        fsync(fd)
+
+    monkeypatch.setattr(os, "fsync", watched)
+    store = open_store(folder)
+    put(store, 1)
+    await store.sync()
+    put(store, 2)
+    await store.sync()
+    assert synced == ["warc", "pages"]
+    await store.close()
+
+
 async def test_nothing_is_synced_when_only_the_process_may_die(
     folder: CrawlFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -222,6 +244,21 @@ async def test_a_cancelled_sync_loses_nothing(folder: CrawlFolder) -> None:
     assert folder.journals() == []
 
 
+async def test_a_sync_cancelled_before_it_began_is_made_up_for(folder: CrawlFolder) -> None:
+    store = open_store(folder)
+    put(store, 1)
+    held = threading.Event()
+    store._committer.submit(held.wait)
+    sync = asyncio.create_task(store.sync())
+    await asyncio.sleep(0)
+    sync.cancel()
+    await asyncio.gather(sync, return_exceptions=True)
+    held.set()
+    await store.sync()
+    assert rows_in_journals(folder) == ["http://a.example/1"]
+    await store.close()
+
+
 def failing(call: Callable[..., Any], error: int, times: int) -> Callable[..., Any]:
     """The call, but its first `times` tries fail; a write gets one byte through each time."""
     tries = count()
@@ -247,12 +284,28 @@ async def test_after_a_full_disk_the_next_sync_goes_on(
         for _ in range(times):
             with pytest.raises(BackendLost, match="No space left"):
                 await store.sync()
-            put(store, 2)
         await store.sync()
+    assert rows_in_journals(folder) == ["http://a.example/1"]
+    put(store, 2)
     await store.close()
-    assert urls(folder) == ["http://a.example/1"] + ["http://a.example/2"] * times
-    for row in versions(folder, "http://a.example/2"):
-        assert read_response(folder, row.warc_file, row.warc_offset, row.warc_length).body == body_with(2)
+    assert urls(folder) == ["http://a.example/1", "http://a.example/2"]
+    for number in (1, 2):
+        (row,) = versions(folder, f"http://a.example/{number}")
+        assert read_response(folder, row.warc_file, row.warc_offset, row.warc_length).body == body_with(number)
+
+
+async def test_a_disk_that_takes_little_at_a_time_gets_it_all(
+    folder: CrawlFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pwrite = os.pwrite
+    monkeypatch.setattr(os, "pwrite", lambda fd, data, offset: pwrite(fd, data[:100], offset))
+    store = open_store(folder)
+    for number in range(3):
+        put(store, number)
+    await store.sync()
+    assert len(rows_in_journals(folder)) == 3
+    await store.close()
+    subprocess.run(["gunzip", "-t", str(folder.warc_files()[0])], check=True)
 
 
 async def test_after_a_failed_sync_of_the_disk_nothing_more_is_promised(
@@ -292,6 +345,40 @@ async def test_rows_of_a_part_that_could_not_be_written_wait_in_the_journal(
     assert rows_in_journals(folder) == ["http://a.example/0", "http://a.example/1"]
     assert folder.open_parts() == []
     assert len(urls(folder)) == 4
+
+
+async def test_rows_never_synced_before_are_in_the_journal_if_the_last_part_fails(
+    folder: CrawlFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("lycosa.store.tables.publish", full)
+    store = open_store(folder)
+    put(store, 1)
+    await store.close()
+    assert rows_in_journals(folder) == ["http://a.example/1"]
+
+
+async def test_a_part_that_missed_a_batch_is_never_completed(
+    folder: CrawlFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_: object) -> None:
+        raise ValueError("a fault of ours")
+
+    store = open_store(folder)
+    put(store, 1)
+    assert store._sheet is not None
+    with monkeypatch.context() as fault:
+        fault.setattr("lycosa.store.tables.pages_table", broken)
+        store._submit(store._sheet.part, store._sheet.part.take())
+        with pytest.raises(ValueError, match="ours"):
+            await store._catch_up(behind=0)
+    put(store, 2)
+    store._table_jobs.clear()
+    await store.close()
+    assert list(folder.pages.glob("*.parquet")) == []
+    assert rows_in_journals(folder) == ["http://a.example/1", "http://a.example/2"]
 
 
 async def test_half_a_surrogate_pair_spoils_nothing(folder: CrawlFolder) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import shutil
 import zlib
 from pathlib import Path
 
@@ -95,6 +96,25 @@ async def test_any_folder_name_can_be_read(tmp_path: Path, name: str) -> None:
     folder = CrawlFolder(tmp_path / name)
     folder.create()
     await keep(folder, (visit(), b"x"))
+    assert len(versions(folder, URL)) == 1
+
+
+async def test_a_folder_name_is_never_a_pattern(tmp_path: Path) -> None:
+    for name in ("crawl*", "crawl2"):
+        folder = CrawlFolder(tmp_path / name)
+        folder.create()
+        await keep(folder, (visit(), b"x"))
+    assert len(versions(CrawlFolder(tmp_path / "crawl*"), URL)) == 1
+
+
+async def test_rows_are_seen_once_while_their_journal_is_still_there(folder: CrawlFolder, tmp_path: Path) -> None:
+    store = FolderStore(folder, 0, Settings(), lambda: START)
+    store.put(visit(), response(), None, NO_LINKS)
+    await store.sync()
+    (journal,) = folder.journals()
+    shutil.copy(journal, tmp_path / "journal")
+    await store.close()
+    shutil.copy(tmp_path / "journal", journal)
     assert len(versions(folder, URL)) == 1
 
 

@@ -283,7 +283,7 @@ asyncio.run(main())
 @pytest.mark.parametrize("durability", ["power", "process"])
 @pytest.mark.parametrize("seed", range(5))
 def test_kill_9_loses_no_row_that_was_acknowledged(folder: CrawlFolder, seed: int, durability: str) -> None:
-    here = str(Path(__file__).parents[1])
+    here = str(Path(__file__).parents[2])
     command = [sys.executable, "-c", WRITER, str(folder.path), here, durability]
     acknowledged = -1
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:

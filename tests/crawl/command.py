@@ -1,0 +1,149 @@
+"""`lycosa crawl` as an operator runs it: real processes, watched from outside."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import lycosa
+
+# Nothing here takes this long; what does hangs.
+HANG_SECONDS = 120.0
+
+
+class Web(Protocol):
+    """What a crawl needs to know of a simulated web."""
+
+    @property
+    def dns_address(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A crawl that ended: its exit code, its summary, and what it said."""
+
+    exit_code: int
+    summary: dict[str, Any]
+    said: str
+
+
+class Running:
+    """A crawl under way. Used as a context it leaves no process behind."""
+
+    def __init__(self, arguments: Sequence[str], folder: Path) -> None:
+        home = str(Path(lycosa.__file__).parents[1])
+        path = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH"))))
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        self.log = folder / "lycosa.log"
+        self._out = folder.parent / f"{folder.name}.out"
+        self._err = folder.parent / f"{folder.name}.err"
+        with self._out.open("wb") as out, self._err.open("wb") as err:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "lycosa.cli.main", *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                env={**os.environ, "PYTHONPATH": path},
+            )
+
+    def __enter__(self) -> Running:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        workers = self.workers()
+        self.process.kill()
+        self.process.wait()
+        for pid in workers:
+            wait_until_gone(pid)
+
+    def workers(self) -> list[int]:
+        """The worker processes, in the order of their start."""
+        try:
+            children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        except (FileNotFoundError, ProcessLookupError):
+            return []
+        return [pid for pid in map(int, children) if b"lycosa.worker_process" in _command_line(pid)]
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send the parent a signal."""
+        self.process.send_signal(number)
+
+    def kill_all(self) -> None:
+        """kill -9 of the parent and its workers; returns when all are gone. The parent stands still meanwhile, so
+        that it can start no further worker.
+        """
+        self.process.send_signal(signal.SIGSTOP)
+        workers = self.workers()
+        for pid in workers:
+            os.kill(pid, signal.SIGKILL)
+        self.kill_parent(workers)
+
+    def kill_parent(self, workers: Sequence[int] | None = None) -> None:
+        """kill -9 of the parent; returns when its workers have left, which they must do by themselves."""
+        workers = self.workers() if workers is None else workers
+        self.process.kill()
+        self.process.wait()
+        for pid in workers:
+            wait_until_gone(pid)
+
+    def end(self) -> Ended:
+        """Wait for the end."""
+        try:
+            code = self.process.wait(HANG_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"the crawl hangs; it said: {self._err.read_text()[-2000:]}") from None
+        out = self._out.read_text()
+        said = self._err.read_text()
+        return Ended(code, json.loads(out) if out.strip() else {}, said)
+
+
+def start(web: Web, folder: Path, *arguments: str, **settings: Any) -> Running:
+    """Start or go on with a crawl of a simulated web. Settings that are None keep their defaults."""
+    chosen: dict[str, Any] = {
+        "scope": "any",
+        "workers": 2,
+        "min_delay_seconds": 0.0,
+        "delay_factor": 0.0,
+        "retry_after_seconds": [],
+        "max_wait_seconds": 2.0,
+        "open_networks": ["127.0.0.0/8"],
+        "dns_servers": [web.dns_address],
+        **settings,
+    }
+    sets = [f"--set={name}={json.dumps(value)}" for name, value in chosen.items() if value is not None]
+    return Running(["crawl", "--json", "--folder", str(folder), *sets, *arguments], folder)
+
+
+def crawl(web: Web, folder: Path, *arguments: str, **settings: Any) -> Ended:
+    """Run a crawl of a simulated web to its end."""
+    with start(web, folder, *arguments, **settings) as running:
+        return running.end()
+
+
+def wait_until_gone(pid: int, seconds: float = HANG_SECONDS) -> None:
+    """Return when a process that is not our child has ended."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        assert poll.poll(seconds * 1000), f"process {pid} is still there after {seconds:g} s"
+    finally:
+        os.close(descriptor)
+
+
+def _command_line(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""
