@@ -1,0 +1,40 @@
+# Everything runs in .venv, which is made on first use. Needed beforehand: Python 3.11 or later, and make.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: help demo test lint docs bench clean
+
+help:
+	@echo "make demo    crawl a simulated web without a network, and compare with its truth"
+	@echo "make test    all checks: style, types, tests with coverage"
+	@echo "make lint    style and types only"
+	@echo "make docs    write docs/commands.md and docs/settings.md anew"
+	@echo "make bench   measure"
+	@echo "make clean   remove what was made"
+
+$(READY): pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	touch $@
+
+demo: $(READY)
+	$(BIN)/lycosa demo
+
+test: lint
+	$(BIN)/pytest --cov --cov-report=term
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+docs: $(READY)
+	$(BIN)/python -m lycosa.cli.reference docs
+
+bench: $(READY)
+	$(BIN)/lycosa bench
+
+clean:
+	rm -rf .venv .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
