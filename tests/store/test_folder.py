@@ -32,9 +32,13 @@ def test_a_file_in_the_way_is_the_operators_to_mend(tmp_path: Path) -> None:
 
 
 def test_a_second_holder_is_refused_and_told_who_has_it(folder: CrawlFolder) -> None:
-    with folder.lock() as lock, pytest.raises(FolderInUse, match=f"process {os.getpid()}"):
-        assert os.get_inheritable(lock.fd)
+    with folder.lock(), pytest.raises(FolderInUse, match=f"process {os.getpid()}"):
         folder.lock()
+
+
+def test_workers_inherit_the_lock(folder: CrawlFolder) -> None:
+    with folder.lock() as lock:
+        assert os.get_inheritable(lock.fd)
 
 
 def test_a_released_folder_can_be_held_again(folder: CrawlFolder) -> None:

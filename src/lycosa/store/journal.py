@@ -71,12 +71,12 @@ def read_rows(path: Path) -> Iterator[Row]:
     while position + _PREFIX.size <= len(data):
         length, checksum = _PREFIX.unpack_from(data, position)
         content = data[position + _PREFIX.size : position + _PREFIX.size + length]
-        # A row is never empty; a tail of zeros, as a power cut leaves them, would pass the checksum.
-        if not length or len(content) != length or crc32(content) != checksum:
+        if len(content) != length or crc32(content) != checksum:
             return
         try:
             yield _decode(content)
         except msgspec.MsgspecError:
+            # A tail of zeros, as a power cut leaves it, passes the checksum as an empty row.
             return
         position += _PREFIX.size + length
 
