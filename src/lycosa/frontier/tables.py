@@ -24,6 +24,7 @@ from typing import Any
 import msgspec
 from rocksdict import (
     AccessType,
+    BlockBasedIndexType,
     BlockBasedOptions,
     Cache,
     ColumnFamily,
@@ -235,7 +236,12 @@ def _options(cache: Cache) -> Options:
     table = BlockBasedOptions()
     table.set_block_cache(cache)
     table.set_bloom_filter(10, block_based=False)
+    # In parts of 4 KiB: a whole filter (1.2 MB per million keys) does not fit into one of the cache's 64 shards and
+    # was read anew for every key, at 170 µs instead of 4.
+    table.set_index_type(BlockBasedIndexType.two_level_index_search())
+    table.set_partition_filters(True)
+    table.set_metadata_block_size(4096)
+    table.set_pin_top_level_index_and_filter(True)
     table.set_cache_index_and_filter_blocks(True)
-    table.set_pin_l0_filter_and_index_blocks_in_cache(True)
     options.set_block_based_table_factory(table)
     return options
