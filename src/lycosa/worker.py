@@ -7,7 +7,6 @@ then one atomic write of the frontier makes the visit count.
 from __future__ import annotations
 
 import asyncio
-from base64 import b32encode
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -45,6 +44,7 @@ from lycosa.outcome import (
 )
 from lycosa.policy.retry import may_pass, retry_after_seconds
 from lycosa.ports import Fetcher, Store
+from lycosa.store.warc import base32
 
 MAX_PREFETCHED = 10_000
 # How long requests under way may take to end when the crawl is stopped.
@@ -264,7 +264,7 @@ def visit_row(lease: Lease, outcome: Outcome, now: float) -> Kept:
         language=page.language,
         title=page.title,
         description=page.description,
-        digest=f"sha1:{b32encode(outcome.digest).decode()}",
+        digest=f"sha1:{base32(outcome.digest)}",
         original=outcome.original if isinstance(outcome, Duplicate) else "",
         out_links=len(outcome.links.targets),
         noindex=page.noindex,
