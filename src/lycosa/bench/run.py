@@ -154,7 +154,7 @@ def measure(contestant: Contestant, web: BenchWeb, folder: Path, max_seconds: fl
     output, errors = folder / "output.txt", folder / "errors.txt"
     launch = contestant.launch(Job(web.seed, web.size, folder))
     web.begin()
-    usage = _supervised(
+    usage = supervised(
         Order(
             command=launch.command,
             folder=str(folder),
@@ -183,7 +183,7 @@ def measure(contestant: Contestant, web: BenchWeb, folder: Path, max_seconds: fl
     )
 
 
-def _supervised(order: Order) -> Usage:
+def supervised(order: Order) -> Usage:
     """Run the order in a supervisor of its own, and see to it that it ends."""
     home = str(Path(lycosa.__file__).parents[1])
     path = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH"))))
