@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +18,12 @@ from lycosa.store.folder import CrawlFolder
 # What a page may send: a formula, terminal escapes, text turned around, markup.
 HOSTILE_TITLE = "=cmd() \x1b]0;owned\x07 \x1b[31mred \u202eback <script>alert(1)</script>"
 LONG_TEXT = "<p>The quick brown fox jumps over the lazy dog, and the spider sees it from its web.</p>"
+
+
+def lycosa(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run the command as a process of its own."""
+    command = [sys.executable, "-m", "lycosa.cli.main", *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120, check=False)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import mimetypes
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -95,7 +96,9 @@ def _source(settings: Settings, options: argparse.Namespace) -> Source:
 
     is_url = options.source.startswith(("http://", "https://")) and not Path(options.source).exists()
     if not is_url:
-        return Source(show.read_bytes(Path(options.source)), show.parse_url(options.base).url, options.content_type)
+        # Without a server to say it, the file's name does.
+        content_type = options.content_type or mimetypes.guess_type(options.source)[0] or ""
+        return Source(show.read_bytes(Path(options.source)), show.parse_url(options.base).url, content_type)
     url = show.parse_url(options.source)
     fetched = asyncio.run(fetch(settings, url))
     if fetched.response is None:

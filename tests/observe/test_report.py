@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lycosa.errors import LycosaError
+from lycosa.model import Links, OutcomeKind, Visit
+from lycosa.observe import report_svg as svg
+from lycosa.observe.report import write_report
+from lycosa.observe.report_figures import gather
+from lycosa.observe.report_page import render
+from lycosa.settings import Settings
+from lycosa.store.folder import CrawlFolder
+from lycosa.store.folder_store import FolderStore
+
+from ..cli.world import World, crawled
+
+START = 1_900_000_000.0
+HOSTILE = "<script>alert(1)</script>\"'&"
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with crawled(tmp_path_factory.mktemp("report") / "crawl", "--max-pages", "3") as made:
+        yield made
+
+
+async def keep(path: Path, *visits: Visit) -> CrawlFolder:
+    folder = CrawlFolder(path)
+    folder.create()
+    store = FolderStore(folder, 0, Settings(), lambda: START)
+    for visit in visits:
+        store.put(visit, None, None, Links([], [], []))
+    await store.close()
+    return folder
+
+
+class _Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: set[str] = set()
+        self.attributes: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+
+def tags_of(page: str) -> _Tags:
+    tags = _Tags()
+    tags.feed(page)
+    return tags
+
+
+def test_a_crawl_leaves_a_report(world: World) -> None:
+    page = world.folder.report.read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert "URLs are still queued" in page
+    assert "a.test" in page
+    assert not list(world.folder.path.glob("*.part"))
+
+
+def test_the_report_loads_and_runs_nothing(world: World) -> None:
+    page = world.folder.report.read_text(encoding="utf-8")
+    tags = tags_of(page)
+    assert not tags.found & {"script", "link", "img", "iframe", "object", "a", "form"}
+    assert not {name for name in tags.attributes if name.startswith("on")} | tags.attributes & {"src", "href"}
+    assert "default-src 'none'" in page
+    assert "url(" not in page
+    assert "@import" not in page
+
+
+async def test_figures_count_what_happened(tmp_path: Path) -> None:
+    folder = await keep(
+        tmp_path / "crawl",
+        Visit("http://a/", "a", START, OutcomeKind.STORED, 200, "text/html", "utf-8", "en-GB", fetch_seconds=0.03),
+        Visit(
+            "http://a/2", "a", START + 10, OutcomeKind.DUPLICATE, 200, original="http://a/", depth=2, body_bytes=5000
+        ),
+        Visit("http://b/", "b", START + 20, OutcomeKind.FAILED, 0, error="dns: no such name"),
+        Visit("http://b/2", "b", START + 20, OutcomeKind.FAILED, 500, error="status: 500", fetch_seconds=3.0),
+        Visit("http://b/3", "b", START + 21, OutcomeKind.FAILED, 500, error="status: 500", fetch_seconds=5.0),
+        Visit("http://c/", "c", START + 22, OutcomeKind.REFUSED, error="robots.txt disallows it"),
+    )
+    figures = gather(folder, START + 30)
+    assert dict(figures.outcomes) == {"failed": 3, "stored": 1, "duplicate": 1, "refused": 1}
+    assert dict(figures.statuses) == {"200": 2, "500": 2}
+    assert figures.skips == [
+        ("failed", "status: 500", 2),
+        ("failed", "dns", 1),
+        ("refused", "robots.txt disallows it", 1),
+    ]
+    assert figures.depths == [("0", 1), ("1", 0), ("2", 1)]
+    assert figures.languages == [("en", 1)]
+    assert sum(figures.course.pages) == 2
+    assert figures.course.seconds == pytest.approx(10)
+    assert [(host.host, host.failures, host.reason) for host in figures.troubled] == [("b", 3, "status: 500")]
+    assert figures.slow[0].host == "b"
+    assert dict(figures.fetch_times)["< 5 s"] == 1
+    assert figures.body_sizes == [("< 8 KiB", 1)]
+    assert figures.duplicates == [("http://a/", 1)]
+
+
+async def test_words_of_pages_stay_words(tmp_path: Path) -> None:
+    visits = [
+        Visit(f"http://a/{HOSTILE}{kind}", HOSTILE, START + kind, kind, 200, HOSTILE, HOSTILE, HOSTILE, error=HOSTILE)
+        for kind in OutcomeKind
+    ]
+    page = render(gather(await keep(tmp_path / "crawl", *visits), START))
+    assert "script" not in tags_of(page).found
+    assert "&lt;script&gt;alert(1)" in page
+    for drawing in re.findall(r"<svg.*?</svg>", page, re.DOTALL):
+        ElementTree.fromstring(drawing)
+
+
+async def test_a_crawl_without_pages_has_a_report(tmp_path: Path) -> None:
+    folder = await keep(tmp_path / "crawl")
+    write_report(folder)
+    assert "no page was kept" in folder.report.read_text(encoding="utf-8")
+
+
+async def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
+    folder = await keep(tmp_path / "crawl")
+    folder.report.mkdir()
+    with pytest.raises(LycosaError, match="the report cannot be written"):
+        write_report(folder)
+
+
+labels = st.text(max_size=60).filter(lambda text: all(character >= " " for character in text))
+
+
+@given(st.lists(st.tuples(labels, st.integers(0, 10**12)), max_size=15))
+def test_any_bars_are_well_formed(bars: list[tuple[str, int]]) -> None:
+    for drawing in (svg.columns(bars, title="t"), svg.rows(bars, title="t")):
+        _check_drawing(drawing)
+
+
+@given(st.lists(st.floats(0, 1e12), max_size=50))
+def test_any_curve_is_well_formed(values: list[float]) -> None:
+    _check_drawing(svg.area(values, title="t", ends=("<a>", "&")))
+
+
+def _check_drawing(drawing: str) -> None:
+    allowed = re.sub("[\ud800-\udfff\ufffe\uffff]", "", drawing)
+    root = ElementTree.fromstring(allowed)
+    assert not re.search(r"\bnan\b|\binf\b", "".join(str(element.attrib) for element in root.iter()))
+
+
+@pytest.mark.parametrize(("limit", "step"), [(0, 1.0), (4, 1.0), (100, 25.0), (543, 200.0), (0.03, 0.01)])
+def test_steps_are_round(limit: float, step: float) -> None:
+    assert svg.nice_step(limit) == pytest.approx(step)
