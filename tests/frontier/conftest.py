@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 # The contract's assertions explain themselves like those of tests.
-pytest.register_assert_rewrite("contract", "stage")
+pytest.register_assert_rewrite("tests.frontier.contract", "tests.frontier.stage")
 
 
 @pytest.fixture

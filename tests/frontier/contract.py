@@ -9,12 +9,13 @@ import asyncio
 from collections import Counter
 
 import pytest
-from .stage import DAY, FakeClock, OpenFrontier, Stage, errand, page, rules_pending, rules_read
 
 from lycosa.frontier.rules import LOST_ROBOTS_SECONDS, MAX_ORIGINS_PER_HOST, FrontierRules
 from lycosa.model import Kind, OutcomeKind, Settlement
 from lycosa.policy.politeness import Pace
 from lycosa.policy.ring import Ring
+
+from .stage import DAY, FakeClock, OpenFrontier, Stage, errand, page, rules_pending, rules_read
 
 STORED, DUPLICATE, MOVED = OutcomeKind.STORED, OutcomeKind.DUPLICATE, OutcomeKind.MOVED
 REFUSED, FAILED, CRASHED, READ = OutcomeKind.REFUSED, OutcomeKind.FAILED, OutcomeKind.CRASHED, OutcomeKind.READ

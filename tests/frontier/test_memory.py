@@ -1,12 +1,12 @@
 """The frontier in memory keeps the contract."""
 
 import pytest
-from .stage import FakeClock, OpenFrontier
 
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.frontier.rules import FrontierRules
 
 from .contract import FrontierContract
+from .stage import FakeClock, OpenFrontier
 
 
 class TestMemoryFrontier(FrontierContract):

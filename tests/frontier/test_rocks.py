@@ -4,12 +4,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from .stage import FakeClock, OpenFrontier
 
 from lycosa.frontier.rocks import RocksFrontier
 from lycosa.frontier.rules import FrontierRules
 
 from .contract import FrontierContract
+from .stage import FakeClock, OpenFrontier
 
 
 class TestRocksFrontier(FrontierContract):

@@ -16,7 +16,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from .stage import EmbeddedFrontier, FakeClock, errand, page, rules_pending, rules_read
 
 from lycosa.frontier import host, hosts
 from lycosa.frontier.memory import MemoryFrontier
@@ -25,6 +24,8 @@ from lycosa.frontier.rules import FrontierRules
 from lycosa.model import Kind, Lease, OutcomeKind, RobotsNews, Settlement, Target
 from lycosa.policy.politeness import Pace
 from lycosa.policy.priority import Order
+
+from .stage import EmbeddedFrontier, FakeClock, errand, page, rules_pending, rules_read
 
 T = TypeVar("T")
 WORKERS = 2

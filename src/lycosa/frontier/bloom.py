@@ -2,7 +2,7 @@
 
 Sized by capacity and error, by n alone (m = 20 n), or by n, m and k. Two layouts, one code: each fingerprint
 touches `words` 64-bit words and sets k / words bits in each. With words = k this is the standard filter, the
-smallest for its error; with words = 1 the blocked one, five times as quick from Python for about a third
+smallest for its error; with words = 1 the blocked one, four times as quick from Python for about a third
 more memory at an error of 1 % (bench/bloom.py).
 """
 

@@ -103,10 +103,12 @@ class Tables:
     def __init__(self, folder: Path, *, read_only: bool = False) -> None:
         self.folder = folder
         self._secondary: str | None = None
+        if read_only and not (folder / "CURRENT").exists():
+            raise SettingsError(f"{folder}: there is no frontier here")
         try:
             self._db = self._open(folder, read_only)
         except Exception as error:  # rocksdict raises plain Exception
-            if "lock" in str(error).lower():
+            if "/LOCK: " in str(error):
                 raise FolderInUse(f"{folder}: another crawl is running on this folder") from error
             raise BackendLost(f"{folder}: the frontier cannot be opened: {error}") from error
         families: dict[str, Any] = {name: self._db.get_column_family(name) for name in FAMILIES}
@@ -127,8 +129,6 @@ class Tables:
         if not read_only:
             folder.mkdir(parents=True, exist_ok=True)
             return Rdict(str(folder), _options(cache), column_families=families)
-        if not (folder / "CURRENT").exists():
-            raise SettingsError(f"{folder}: there is no frontier here")
         # A secondary follows the log of a running crawl without disturbing it.
         self._secondary = tempfile.mkdtemp(prefix="lycosa-reader-")
         options = _options(cache)

@@ -1,0 +1,12 @@
+-- beat: this machine is alive. Returns how things stand; number -1 if it was taken for dead meanwhile.
+
+local packed = call('HGET', tag .. 'm', args.number)
+if not packed or cmsgpack.unpack(packed).nonce ~= args.nonce then
+  args.number = -1
+else
+  call('ZADD', tag .. 'b', now, args.number)
+end
+if forget_the_silent() then
+  redraw({})
+end
+return cmsgpack.pack(outlook())

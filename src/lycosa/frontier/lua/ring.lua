@@ -1,0 +1,9 @@
+-- ring: which worker looks after which hosts, from now on. Hosts move when they are next looked at.
+
+if args.version > state.ring then
+  state.ring, state.ring_entries = args.version, #args.entries / ENTRY_BYTES
+  call('SET', tag .. 'g', args.entries)
+  call('SET', tag .. 'o', cmsgpack.pack(args.nodes))
+  has_changed = true
+end
+return reply(0)

@@ -1,0 +1,61 @@
+-- settle: record how visits ended. What they discovered in other partitions is there already.
+
+local pace = args.pace
+
+-- The host's pause after a visit, as `policy/politeness.py` has it; the twins test holds them together.
+local function rest(host, pause)
+  local own = math.min(math.max(pace.factor * pause.fetch, pace.min_delay), pace.max_delay)
+  local delay = math.max(own, math.min(host.crawl_delay, pace.max_crawl_delay))
+  host.failures = pause.is_trouble and host.failures + 1 or 0
+  host.fetch = pause.fetch
+  host.delay = math.max(delay, pause.retry_after)
+  if host.failures > 0 then
+    local doubled = math.min(delay * 2 ^ math.min(host.failures, 32), pace.max_backoff)
+    local circuit = host.failures >= pace.circuit_failures and pace.circuit or 0
+    host.delay = math.max(host.delay, doubled, circuit)
+  end
+  host.free_at = now + host.delay
+end
+
+local function retry_later(host, retry)
+  state.serial = state.serial + 1
+  call('ZADD', tag .. 'd', math.max(now + retry.pause, host.free_at),
+    cmsgpack.pack({ state.serial, host.name, retry.rank, retry.value }))
+  state.delayed = state.delayed + 1
+  are_retries_touched = true
+end
+
+local late = {}
+for _, visit in ipairs(args.visits) do
+  local ended, host = end_lease(visit.token)
+  if not ended then
+    late[#late + 1] = tonumber(visit.token)
+    -- Sent again since the first answer never came: it was not late then.
+    state.late = state.late + (args.is_again and 0 or 1)
+    has_changed = true
+  else
+    for _, news in ipairs(visit.news) do
+      learn(news)
+    end
+    if visit.pause then
+      rest(host, visit.pause)
+    else
+      -- Nothing was sent, so the host has not been asked.
+      host.free_at = ended.free_at_before
+    end
+    if ended.rank >= 0 then
+      dequeue(host, ended.rank, ended.value)
+    end
+    if visit.retry then
+      retry_later(host, visit.retry)
+    else
+      state[visit.outcome] = state[visit.outcome] + 1
+    end
+    if visit.history ~= '' then
+      call('HSET', tag .. 'y', visit.fingerprint, visit.history)
+    end
+    state.fetched_bytes = state.fetched_bytes + visit.body_bytes
+    add_targets(visit.groups)
+  end
+end
+return reply(late)

@@ -1,0 +1,376 @@
+"""What the durable frontier keeps: over a clean close, over kill -9, and what it refuses."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lycosa.errors import FolderInUse, SettingsError
+from lycosa.frontier import host, hosts, rocks
+from lycosa.frontier.rocks import RocksFrontier
+from lycosa.frontier.rules import FrontierRules
+from lycosa.frontier.seen import FILE_NAME
+from lycosa.frontier.tables import Tables
+from lycosa.model import Kind, OutcomeKind, Settlement
+
+from .stage import FakeClock, Stage, page, rules_pending
+
+RULES = FrontierRules(durability="process", seen_capacity=100_000)
+BLOOM = FrontierRules(durability="process", seen_capacity=100_000, seen="bloom", seen_error=1e-5)
+FAILED, READ = OutcomeKind.FAILED, OutcomeKind.READ
+
+# A crawl of its own process that is killed in the middle of work; the line it prints last was acknowledged.
+KILLED = """
+import asyncio, sys
+from pathlib import Path
+sys.path.insert(0, {root!r})
+from tests.frontier.stage import FakeClock, Stage, page
+from lycosa.frontier.rocks import RocksFrontier
+from lycosa.frontier.rules import FrontierRules
+from lycosa.model import Kind
+
+async def crawl():
+    rules = FrontierRules(durability={durability!r}, seen={seen!r}, seen_capacity=100_000, seen_error=1e-5)
+    clock = FakeClock()
+    stage = Stage(RocksFrontier(Path({folder!r}), rules, clock), clock)
+    for number in range(1_000_000):
+        await stage.add(*(f"h{{(number + turn) % 37}}/{{number}}-{{turn}}" for turn in range(20)))
+        leases = await stage.take(limit=20)
+        for lease in leases[:10]:
+            if lease.target.kind is Kind.ROBOTS:
+                await stage.read_robots(lease)
+            else:
+                await stage.settle(lease, discovered=[page(f"found{{number % 11}}/{{number}}")])
+        counts = stage.frontier.counts()
+        print(number, counts.known, counts.stored, counts.queued, counts.leased, stage.clock(), flush=True)
+        stage.clock.advance(0.5)
+
+asyncio.run(crawl())
+"""
+
+
+@pytest.mark.parametrize(("durability", "seen"), [("power", "exact"), ("process", "exact"), ("process", "bloom")])
+async def test_nothing_acknowledged_is_lost_to_kill_9(tmp_path: Path, durability: str, seen: str) -> None:
+    folder = tmp_path / "frontier"
+    script = KILLED.format(root=str(Path(__file__).parents[2]), folder=str(folder), durability=durability, seen=seen)
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    for line in process.stdout:
+        rounds, known, stored, queued, leased, now = line.split()
+        if int(rounds) == 40:
+            break
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+
+    clock = FakeClock(float(now))
+    rules = FrontierRules(durability="process", seen=seen, seen_capacity=100_000, seen_error=1e-5)  # type: ignore[arg-type]
+    frontier = RocksFrontier(folder, rules, clock)
+    counts = frontier.counts()
+    # It went on for a moment after the line that was read.
+    assert counts.known >= int(known)
+    assert counts.stored >= int(stored)
+    assert counts.leased == 0
+    assert int(leased) > 0
+    assert counts.known == counts.queued + counts.stored
+    assert counts.queued >= int(queued) - (counts.stored - int(stored))
+    # What the counters say is what stands in the tables.
+    assert sum(1 for _ in frontier._tables.queue.keys()) == counts.queued
+    assert sum(1 for _ in frontier._tables.hosts.keys()) == counts.hosts
+    # Every host that was leased when the process died rests for its delay, counted from this start.
+    stage = Stage(frontier, clock)
+    died_leased = {r.name for r in frontier._tables.host_records() if r.leased_epoch}
+    assert len(died_leased) >= int(leased)
+    assert died_leased.isdisjoint(lease.target.host for lease in await stage.take())
+    # Every URL that was acknowledged is known still.
+    again = [page(f"h{(number + turn) % 37}/{number}-{turn}") for number in range(41) for turn in range(20)]
+    assert await frontier.add(again) == 0
+    await frontier.close()
+
+
+async def test_a_clean_close_keeps_everything(folder: Path) -> None:
+    clock = FakeClock()
+    stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+    await stage.open_hosts("slow/1", "busy/1", "failing/1", "open/1", "open/2")
+    leases = {lease.target.host: lease for lease in await stage.take()}
+    await stage.settle(leases["slow"], FAILED, status=503, retry_after_seconds=5000.0, may_retry=True)
+    await stage.settle(leases["failing"], FAILED, status=500)
+    await stage.settle(leases["open"], digest=b"digest", etag="e")
+    await stage.add("slow/2", "dark/1")
+    await stage.settle(await stage.take_one(), READ, robots=rules_pending("http://dark", clock(), 700.0))
+    clock.advance(1.0)
+    assert {lease.target.url for lease in await stage.take()} == {"http://open/2"}
+    before, key = stage.frontier.counts(), stage.frontier.crawl_key()
+    await stage.frontier.close()
+
+    stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+    after = stage.frontier.counts()
+    assert before.leased == 2
+    assert after.leased == 0
+    assert (after.known, after.queued, after.delayed, after.failed) == (7, before.queued, 1, 1)
+    assert stage.frontier.crawl_key() == key
+    assert await stage.frontier.robots("http://open") == b"rules of http://open"
+    assert await stage.frontier.original_of(b"digest", "http://elsewhere/", 0) == "http://open/1"
+    assert await stage.take() == [], "those that were leased rest once more"
+    given: dict[str, float] = {}
+    began = clock()
+    while leases_now := await stage.next_leases():
+        for lease in leases_now:
+            given[lease.target.url] = clock() - began
+            if lease.target.kind is Kind.ROBOTS:
+                await stage.read_robots(lease)
+            else:
+                await stage.settle(lease, status=200)
+    assert given["http://busy/1"] == given["http://open/2"] == 1.0
+    assert given["http://dark/robots.txt"] == pytest.approx(699.0)
+    assert given["http://slow/2"] == pytest.approx(4999.0)
+    assert given["http://slow/1"] == pytest.approx(5000.0)
+    await stage.frontier.close()
+
+
+async def test_a_token_of_an_earlier_run_is_late(folder: Path) -> None:
+    clock = FakeClock()
+    stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+    await stage.add("a/1")
+    lease = await stage.take_one()
+    await stage.frontier.close()
+    stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+    assert await stage.settle(lease, READ) == [lease.token]
+    (again,) = await stage.next_leases()
+    assert again.token > lease.token
+
+
+async def test_arrival_order_survives_restarts(folder: Path) -> None:
+    clock = FakeClock()
+    for run in range(4):
+        stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+        await stage.add(f"a/{run}")
+        await stage.frontier.close()
+    stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+    assert await stage.visit_all() == [f"a/{run}" for run in range(4)]
+
+
+def test_a_second_crawl_on_the_same_folder_is_refused(folder: Path) -> None:
+    first = RocksFrontier(folder, RULES)
+    with pytest.raises(FolderInUse, match="another crawl"):
+        RocksFrontier(folder, RULES)
+    del first
+
+
+def test_a_second_process_on_the_same_folder_is_refused(folder: Path) -> None:
+    opens = f"from pathlib import Path; from lycosa.frontier.tables import Tables; Tables(Path({str(folder)!r}))"
+    first = RocksFrontier(folder, RULES)
+    second = subprocess.run([sys.executable, "-c", opens], capture_output=True, text=True, check=False)
+    assert "FolderInUse" in second.stderr
+    del first
+
+
+async def test_a_running_crawl_can_be_read_by_others(folder: Path) -> None:
+    clock = FakeClock()
+    stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+    await stage.add("a/1", "b/1")
+    reader = Tables(folder, read_only=True)
+    assert reader.counts().known == 2
+    assert {record.name for record in reader.host_records()} == {"a", "b"}
+    reader.close()
+    await stage.frontier.close()
+
+
+def test_reading_where_no_crawl_was_says_so(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="no frontier here"):
+        Tables(tmp_path / "nothing", read_only=True)
+
+
+async def test_a_format_of_another_version_is_refused(folder: Path) -> None:
+    frontier = RocksFrontier(folder, RULES)
+    frontier._tables.meta[b"format"] = b"\x63"
+    await frontier.close()
+    with pytest.raises(SettingsError, match="format 99"):
+        RocksFrontier(folder, RULES)
+
+
+async def test_a_clock_set_back_does_not_lengthen_a_pause(folder: Path) -> None:
+    clock = FakeClock()
+    stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+    await stage.open_hosts("a/1", "a/2")
+    await stage.settle(await stage.take_one(), fetch_seconds=1.0)
+    await stage.frontier.close()
+    clock.advance(-3600.0)
+    stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+    await stage.take()
+    moment = stage.frontier.next_at(0)
+    assert moment is not None
+    assert moment - clock() <= 10.0
+
+
+# ---- the URL-seen test
+
+
+@pytest.mark.parametrize("rules", [RULES, BLOOM], ids=["exact", "bloom"])
+@pytest.mark.parametrize("how", ["file", "no file", "torn file", "stale file", "other shape"])
+async def test_known_urls_stay_known_however_the_filter_comes_back(
+    folder: Path, rules: FrontierRules, how: str
+) -> None:
+    clock = FakeClock()
+    stage = Stage(RocksFrontier(folder, rules, clock), clock)
+    await stage.open_hosts("a/visited", "b/failed")
+    for lease in await stage.take():
+        is_visited = lease.target.host == "a"
+        await stage.settle(lease, OutcomeKind.STORED if is_visited else FAILED, status=503, may_retry=not is_visited)
+    wanted = [f"h{number % 7}/{number}" for number in range(500)]
+    await stage.add(*wanted[:400])
+    await stage.frontier.close()
+    saved = (folder / FILE_NAME).read_bytes()
+    stage = Stage(RocksFrontier(folder, rules, clock), clock)
+    await stage.add(*wanted[400:])
+    await stage.frontier.close()
+    match how:
+        case "no file":
+            (folder / FILE_NAME).unlink()
+        case "torn file":
+            (folder / FILE_NAME).write_bytes(saved[: len(saved) // 2])
+        case "stale file":
+            (folder / FILE_NAME).write_bytes(saved)
+        case "other shape":
+            rules = FrontierRules(durability="process", seen=rules.seen, seen_capacity=200_000, seen_error=1e-4)
+    stage = Stage(RocksFrontier(folder, rules, clock), clock)
+    assert await stage.add("a/visited", "b/failed", *wanted) == 0
+    assert stage.frontier.counts().known == 502
+    assert await stage.add("h1/new") == 1
+    await stage.frontier.close()
+
+
+async def test_bloom_mode_keeps_no_rows_of_waiting_urls(folder: Path) -> None:
+    clock = FakeClock()
+    frontier = RocksFrontier(folder, BLOOM, clock)
+    stage = Stage(frontier, clock)
+    await stage.open_hosts("a/1", *(f"b/{number}" for number in range(100)))
+    assert list(frontier._tables.seen.keys()) == []
+    for lease in await stage.take():
+        await stage.settle(lease)
+    assert len(list(frontier._tables.seen.keys())) == 2
+    await frontier.close()
+
+
+async def test_bloom_mode_is_bounded_and_loses_about_what_it_says(folder: Path) -> None:
+    rules = FrontierRules(durability="process", seen="bloom", seen_capacity=2_000, seen_error=0.05)
+    frontier = RocksFrontier(folder, rules, FakeClock())
+    size = frontier._seen._filter.size_bytes
+    lost = 4_000 - await frontier.add([page(f"a/{number}") for number in range(4_000)])
+    assert lost > 0
+    assert frontier._seen._filter.size_bytes == size <= 2_000
+    first_half = 2_000 * 0.05
+    # Until the capacity is reached the average error is below the one promised for it.
+    frontier_of_half = RocksFrontier(folder.with_name("half"), rules, FakeClock())
+    assert 2_000 - await frontier_of_half.add([page(f"a/{number}") for number in range(2_000)]) < first_half
+
+
+@pytest.mark.parametrize(("first", "second"), [(RULES, BLOOM), (BLOOM, RULES)])
+async def test_a_crawl_keeps_its_mode(folder: Path, first: FrontierRules, second: FrontierRules) -> None:
+    await RocksFrontier(folder, first).close()
+    with pytest.raises(SettingsError, match=f"begun with '{first.seen}'"):
+        RocksFrontier(folder, second)
+    await RocksFrontier(folder, first).close()
+
+
+async def test_an_overfull_exact_filter_loses_nothing(folder: Path) -> None:
+    rules = FrontierRules(durability="process", seen_capacity=100)
+    frontier = RocksFrontier(folder, rules, FakeClock())
+    assert await frontier.add([page(f"a/{number}") for number in range(5_000)]) == 5_000
+    assert await frontier.add([page(f"a/{number}") for number in range(5_000)]) == 0
+
+
+# ---- what must not grow
+
+
+async def test_reading_a_queue_never_passes_what_was_visited(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """RocksDB passes deleted entries one by one: a reader that starts at the front gets slower with every visit."""
+    monkeypatch.setattr(host, "HEAD_ENTRIES", 2)
+    clock = FakeClock()
+    frontier = RocksFrontier(folder, RULES, clock)
+    stage = Stage(frontier, clock)
+    await stage.open_hosts(*(f"a/{number}" for number in range(40)))
+    for number in range(30):
+        (lease,) = await stage.next_leases()
+        found = [page(f"a/better{number}", priority=9)] if number % 3 == 0 else []
+        await stage.settle(lease, status=200, discovered=found)
+        record = frontier._hosts.get("a", None).record
+        first = next(iter(frontier._tables.queue.keys()))
+        assert record.cursor <= first[4:]
+        assert sum(1 for _ in frontier._tables.queue.keys()) == record.queued
+        gone = [key for key in frontier._tables.queue.keys() if key[4:] < record.cursor]
+        assert gone == []
+    # The cursor stands where the last visit ended, not at the front.
+    assert record.cursor[0] > 0
+
+
+async def test_settled_leases_leave_nothing_in_memory(folder: Path) -> None:
+    clock = FakeClock()
+    frontier = RocksFrontier(folder, RULES, clock)
+    stage = Stage(frontier, clock)
+    await stage.add(*(f"a/{number}" for number in range(200)))
+    await stage.visit_all()
+    assert not frontier._leases
+    assert not frontier._claims._holder
+    assert not frontier._claims._digests_of
+    assert not frontier._hosts._active
+    assert not any(frontier._hosts._ready)
+
+
+async def test_hosts_in_memory_are_bounded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hosts, "CACHED_HOSTS", 10)
+    clock = FakeClock()
+    rules = FrontierRules(durability="process", seen_capacity=1000, max_active_hosts=5)
+    frontier = RocksFrontier(folder, rules, clock)
+    stage = Stage(frontier, clock)
+    await stage.add(*(f"h{number}/" for number in range(100)))
+    await stage.take()
+    assert len(frontier._hosts._active) == 5
+    assert len(frontier._hosts._resting) <= 10
+
+
+async def test_many_that_are_due_at_once_are_woken_in_portions(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rocks, "MAX_WOKEN", 3)
+    monkeypatch.setattr(hosts, "MAX_MOVES", 3)
+    clock = FakeClock()
+    stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+    wanted = [f"h{number}/1" for number in range(20)]
+    await stage.add(*wanted)
+    while leases := await stage.next_leases():
+        for lease in leases:
+            if lease.target.kind is Kind.ROBOTS:
+                await stage.read_robots(lease)
+            else:
+                await stage.settle(lease, FAILED, status=503, may_retry=True, retry_after_seconds=900.0)
+        if stage.frontier.counts().delayed == 20:
+            break
+    clock.advance(1000.0)
+    assert sorted(await stage.visit_all()) == sorted(wanted)
+
+
+async def test_high_classes_become_active_first_and_low_ones_are_not_forgotten(folder: Path) -> None:
+    """Ten places for 2,000 hosts of two classes, drawn with weights 100 : 1; the seed is that of the first run."""
+    clock = FakeClock()
+    rules = FrontierRules(durability="process", seen_capacity=10_000, max_active_hosts=10)
+    stage = Stage(RocksFrontier(folder, rules, clock), clock)
+    await stage.frontier.add([page(f"low{number}/", priority=1) for number in range(1000)])
+    await stage.frontier.add([page(f"high{number}/", priority=10) for number in range(1000)])
+    drawn: list[str] = []
+    while len(drawn) < 1000:
+        leases = await stage.take()
+        drawn += [lease.target.host for lease in leases if lease.target.kind is Kind.ROBOTS]
+        await stage.frontier.settle(
+            [
+                Settlement(lease.token, READ, status=200, robots=rules_pending(lease.target.origin, clock(), 1e6))
+                for lease in leases
+            ]
+        )
+        clock.advance(1.0)
+        await stage.take()
+    share = sum(name.startswith("low") for name in drawn) / len(drawn)
+    assert 0.002 < share < 0.03
