@@ -188,12 +188,14 @@ def supervised(order: Order) -> Usage:
     home = str(Path(lycosa.__file__).parents[1])
     path = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH"))))
     supervisor = subprocess.Popen(
-        [sys.executable, "-m", "lycosa.bench.supervise", msgspec.json.encode(order).decode()],
+        [sys.executable, "-m", "lycosa.bench.supervise"],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": path},
     )
     try:
-        said, _ = supervisor.communicate(timeout=order.max_seconds + _SUPERVISOR_SECONDS)
+        # Not as an argument: an environment is nothing for everybody's eyes.
+        said, _ = supervisor.communicate(msgspec.json.encode(order), timeout=order.max_seconds + _SUPERVISOR_SECONDS)
     finally:
         if supervisor.poll() is None:
             # Politely: it ends what it started before it goes.
@@ -207,10 +209,13 @@ def supervised(order: Order) -> Usage:
 
 
 def _plain_environment() -> dict[str, str]:
-    """Ours, without what is meant for our own Python or for the way to the real web."""
-    dropped = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
+    """Ours, without what would change how Python runs (compiling anew at every start, say) or lead out of this web."""
     return {
-        name: value for name, value in os.environ.items() if name not in dropped and not name.lower().endswith("_proxy")
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("PYTHON")
+        and name not in ("VIRTUAL_ENV", "LD_LIBRARY_PATH")
+        and not name.lower().endswith("_proxy")
     }
 
 

@@ -1,8 +1,8 @@
 """Runs one command and counts what it costs, every process it starts included.
 
-A process of its own (`python -m lycosa.bench.supervise ORDER`), because it must be the one that all of them fall
-to: whatever a crawler starts and leaves behind becomes a child of this process, is waited for here, and its
-CPU time is in what the kernel says on that occasion. Knows nothing of crawlers. Standard library only.
+A process of its own (`python -m lycosa.bench.supervise`, the order on standard input), because it must be the one
+that all of them fall to: whatever a crawler starts and leaves behind becomes a child of this process, is waited for
+here, and its CPU time is in what the kernel says on that occasion. Knows nothing of crawlers. Standard library only.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def main() -> None:
     _control(_PR_SET_CHILD_SUBREAPER, 1)
     # Who started this is gone: end the command too.
     _control(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    usage = supervise(Order(**json.loads(sys.argv[1])))
+    usage = supervise(Order(**json.load(sys.stdin)))
     print(json.dumps(asdict(usage)))
 
 
