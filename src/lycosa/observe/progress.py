@@ -78,7 +78,8 @@ class Progress:
             f"[red]{counts.failed + counts.crashed:,} failed[/]" if counts.failed + counts.crashed else "0 failed",
         )
         total = self._settings.max_pages or counts.pages + counts.queued + counts.delayed or 1
-        bar = ProgressBar(total=total, completed=min(counts.pages, total), width=72)
+        bar = Table.grid()  # a bar alone does not end its line
+        bar.add_row(ProgressBar(total=total, completed=min(counts.pages, total), width=72))
         return Group(table, bar, Text(self._state(counts, rate, total), style="dim"))
 
     def _state(self, counts: Counts, rate: float, total: int) -> str:
