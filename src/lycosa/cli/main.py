@@ -18,6 +18,7 @@ COMMANDS = (
     "why",
     "page",
     "query",
+    "audit",
     "export",
     "graph",
     "fetch",

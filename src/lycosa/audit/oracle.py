@@ -1,0 +1,139 @@
+"""The story of an audit: read everything once, then ask one question after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from lycosa.audit import asked as by_server
+from lycosa.audit import robots
+from lycosa.audit.asked import Asked, Pauses, TruthFile, asked_by_log, asked_by_rows
+from lycosa.audit.books import (
+    look_at_counters,
+    look_for_lost_links,
+    look_for_pages_without_row,
+    look_for_stranded,
+    queued_urls,
+)
+from lycosa.audit.files import Kept, Row, look_for_open_files, records_of, rows_of
+from lycosa.audit.report import Report, Rule
+from lycosa.errors import SettingsError
+from lycosa.frontier.tables import Tables
+from lycosa.observe.crawl_sql import has_frontier, open_tables
+from lycosa.settings import Settings
+from lycosa.store.folder import CrawlFolder
+from lycosa.url.domain import registered_domain
+
+
+class Question(NamedTuple):
+    """What to judge a crawl by. Gaps of None are as the crawl's settings say; those of 0 are measured only."""
+
+    log: Path | None = None
+    truth: Path | None = None
+    runs: int = 1
+    host_gap_seconds: float | None = None
+    address_gap_seconds: float = 0.0
+    domain_gap_seconds: float = 0.0
+    allowed: Mapping[str, int] = {}
+    has_links: bool = False
+    is_running: bool = False
+
+
+def audit(folder: CrawlFolder, settings: Settings, question: Question) -> Report:
+    """Judge a crawl; raises `SettingsError` for evidence that cannot be read."""
+    report = Report(allowed=dict(question.allowed))
+    rows = rows_of(folder, report)
+    records = records_of(folder, report)
+    if not question.is_running:
+        look_for_open_files(folder, report)
+        _join(rows, records, report)
+    asked = _asked(question, rows)
+    report.figures |= {"requests": len(asked), "rows": len(rows), "records": len(records)}
+    if has_frontier(folder):
+        with open_tables(folder) as tables:
+            _judge_frontier(folder, tables, rows, settings, question, report)
+            _judge_requests(asked, rows, queued_urls(tables), question, report)
+            _judge_pauses(asked, tables, settings, question, report)
+    else:
+        _judge_requests(asked, rows, set(), question, report)
+        _judge_pauses(asked, None, settings, question, report)
+    robots.look_for_disallowed(folder, rows, settings.user_agent, report)
+    return report
+
+
+def _asked(question: Question, rows: Sequence[Row]) -> list[Asked]:
+    if question.log is None:
+        return asked_by_rows(rows)
+    try:
+        return asked_by_log(question.log)
+    except (OSError, msgspec.DecodeError) as error:
+        raise SettingsError(f"{question.log}: not the log of a simulated web: {error}") from None
+
+
+def _truth(path: Path) -> TruthFile:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=TruthFile)
+    except (OSError, msgspec.DecodeError) as error:
+        raise SettingsError(f"{path}: not the truth of a simulated web: {error}") from None
+
+
+def _judge_frontier(
+    folder: CrawlFolder, tables: Tables, rows: Sequence[Row], settings: Settings, question: Question, report: Report
+) -> None:
+    look_at_counters(tables, report)
+    look_for_stranded(tables, report)
+    look_for_pages_without_row(tables, rows, report)
+    if question.has_links:
+        look_for_lost_links(folder, tables, rows, settings, report)
+
+
+def _judge_requests(
+    asked: Sequence[Asked], rows: Sequence[Row], queued: set[str], question: Question, report: Report
+) -> None:
+    if question.log is not None:
+        by_server.look_for_unseen(asked, rows, report)
+    by_server.look_for_extra(asked, rows, question.runs, report)
+    by_server.look_for_pages_before_robots(asked, report)
+    if question.truth is not None:
+        truth = _truth(question.truth)
+        by_server.look_for_lost(asked, rows, truth, queued, report)
+        by_server.look_for_disallowed(asked, truth, report)
+
+
+def _judge_pauses(
+    asked: Sequence[Asked], tables: Tables | None, settings: Settings, question: Question, report: Report
+) -> None:
+    hosts = list(tables.host_records()) if tables else []
+    wanted = settings.min_delay_seconds if question.host_gap_seconds is None else question.host_gap_seconds
+    longest = settings.max_crawl_delay_seconds
+    delays = {host.name: max(wanted, min(host.crawl_delay_seconds, longest)) for host in hosts}
+    addresses = {host.name: host.address for host in hosts}
+    for pauses in (
+        Pauses(Rule.HOST_GAP, "host", str, delays, wanted),
+        Pauses(Rule.ADDRESS_GAP, "address", lambda host: addresses.get(host, ""), {}, question.address_gap_seconds),
+        Pauses(Rule.DOMAIN_GAP, "registered domain", registered_domain, {}, question.domain_gap_seconds),
+    ):
+        by_server.look_for_short_gaps(asked, pauses, report)
+
+
+def _join(rows: Sequence[Row], records: Sequence[Kept], report: Report) -> None:
+    """Every row names a record of its own URL, and every record has a row."""
+    places = {(kept.file, kept.offset): kept for kept in records}
+    named = set()
+    for row in rows:
+        if row.warc_offset < 0:
+            if row.outcome in ("stored", "duplicate", "unchanged"):
+                report.add(Rule.ROW_WITHOUT_RECORD, row.url, "kept, and names no record")
+            continue
+        kept = places.get((row.warc_file, row.warc_offset))
+        named.add((row.warc_file, row.warc_offset))
+        if kept is None or kept.length != row.warc_length:
+            report.add(Rule.ROW_WITHOUT_RECORD, row.url, f"{row.warc_file} at {row.warc_offset}")
+        elif kept.url != row.url:
+            report.add(Rule.ROW_WITHOUT_RECORD, row.url, f"the record there is of {kept.url}")
+    for kept in records:
+        if (kept.file, kept.offset) not in named:
+            report.add(Rule.RECORD_WITHOUT_ROW, kept.url, f"{kept.file} at {kept.offset}")
