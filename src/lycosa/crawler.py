@@ -29,6 +29,8 @@ from lycosa.rulebook import Rulebook
 
 MAX_ROBOTS_REDIRECTS = 5
 MAX_SITEMAP_NESTING = 3
+# What a library says of a page may quote all of it.
+MAX_DETAIL_CHARACTERS = 500
 
 
 class Visitor:
@@ -69,7 +71,7 @@ class Visitor:
         except (asyncio.CancelledError, BackendLost):
             raise
         except Exception as error:  # the one catch-all: a page can end at most its own visit
-            return Crashed(f"{type(error).__name__}: {error}")
+            return Crashed(f"{type(error).__name__}: {error}"[:MAX_DETAIL_CHARACTERS])
 
     async def _visit_page(self, lease: Lease) -> Outcome:
         target = lease.target

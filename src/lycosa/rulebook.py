@@ -22,6 +22,9 @@ from lycosa.policy.robots import (
 MAX_ORIGINS = 20_000
 # A redirected robots.txt waits for its turn on another host; should it get lost, it is asked for again.
 REDIRECT_WAIT_SECONDS = 900.0
+# Rules must outlive the pause before the request they are for: a host that asks for a day between two requests, or
+# a short `robots_cache_seconds`, would otherwise have its robots.txt read again and again and never a page.
+MIN_HOLD_SECONDS = 1.0
 
 
 class Ruling(msgspec.Struct, frozen=True, array_like=True):
@@ -100,13 +103,14 @@ class Rulebook:
 
     def _news(self, origin: str, ruling: Ruling) -> RobotsNews:
         record = ruling.record
+        crawl_delay_seconds = record.rules.crawl_delay_seconds or 0.0
         is_unreachable = record.kind is RobotsKind.DISALLOW_ALL and not ruling.is_address_refused
         return RobotsNews(
             origin,
             record.fetched_at,
-            record.expires_at,
+            max(record.expires_at, record.fetched_at + 2 * crawl_delay_seconds + MIN_HOLD_SECONDS),
             _encode(ruling),
-            crawl_delay_seconds=record.rules.crawl_delay_seconds or 0.0,
+            crawl_delay_seconds=crawl_delay_seconds,
             is_pending=is_unreachable and record.failures <= self._tries,
         )
 

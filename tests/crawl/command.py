@@ -65,12 +65,12 @@ class Running:
             wait_until_gone(pid)
 
     def workers(self) -> list[int]:
-        """The worker processes, in the order of their start."""
+        """The worker processes, in the order of their start; one that is being started counts already."""
         try:
             children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
         except (FileNotFoundError, ProcessLookupError):
             return []
-        return [pid for pid in map(int, children) if b"lycosa.worker_process" in _command_line(pid)]
+        return list(map(int, children))
 
     def signal(self, number: signal.Signals) -> None:
         """Send the parent a signal."""
@@ -140,10 +140,3 @@ def wait_until_gone(pid: int, seconds: float = HANG_SECONDS) -> None:
         assert poll.poll(seconds * 1000), f"process {pid} is still there after {seconds:g} s"
     finally:
         os.close(descriptor)
-
-
-def _command_line(pid: int) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except (FileNotFoundError, ProcessLookupError):
-        return b""

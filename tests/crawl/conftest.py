@@ -84,5 +84,3 @@ class HandCrawl:
 @pytest.fixture
 def crawl(web: HandWeb, space: Path) -> HandCrawl:
     return HandCrawl(web, space / "crawl")
-
-

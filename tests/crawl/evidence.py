@@ -9,6 +9,7 @@ import gzip
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ def gaps(requests: Iterable[LoggedRequest], killed_at: Iterable[float] = ()) -> 
     found = []
     for host, own in by_host.items():
         own.sort(key=lambda request: request.arrived_at)
-        for one, other in zip(own, own[1:], strict=False):
+        for one, other in pairwise(own):
             between = [kill for kill in kills if kill <= one.arrived_at and other.arrived_at - kill < 60]
             sent_at = between[-1] if between and one.finished_at is None else one.arrived_at
             found.append(Gap(host, other.arrived_at - sent_at, (one.path, other.path), other.arrived_at))

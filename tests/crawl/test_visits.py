@@ -34,7 +34,7 @@ async def test_robots_txt_is_asked_for_first_and_once(web: HandWeb, crawl: HandC
 
 
 async def test_a_page_is_asked_for_once_however_often_it_is_linked(web: HandWeb, crawl: HandCrawl) -> None:
-    seed = web.page("http://a.test/", page("/x", "/x#part", "./x", "/y/../x", "http://A.test:%d/x" % web.port, "/z"))
+    seed = web.page("http://a.test/", page("/x", "/x#part", "./x", "/y/../x", f"http://A.test:{web.port}/x", "/z"))
     web.page("http://a.test/x", page("/", "/z", title="x"))
     web.page("http://a.test/z", page("/", "/x", title="z"))
     await crawl(seed)
@@ -42,7 +42,7 @@ async def test_a_page_is_asked_for_once_however_often_it_is_linked(web: HandWeb,
 
 
 async def test_links_resolve_against_the_base_of_a_page(web: HandWeb, crawl: HandCrawl) -> None:
-    base = '<base href="http://b.test:%d/in/">' % web.port
+    base = f'<base href="http://b.test:{web.port}/in/">'
     seed = web.page("http://a.test/", page("x", head=base + '<link rel=canonical href="c">'))
     web.page("http://b.test/in/x", page())
     web.page("http://b.test/in/c", page(title="c"))
@@ -89,7 +89,7 @@ async def test_text_is_read_in_the_encoding_of_its_page(
 
 
 async def test_equal_content_is_kept_once_and_named_a_duplicate_elsewhere(web: HandWeb, crawl: HandCrawl) -> None:
-    seed = web.page("http://a.test/", page("/one", "http://b.test:%d/two" % web.port))
+    seed = web.page("http://a.test/", page("/one", web.url("b.test", "/two")))
     same = page("/more")
     one, two = web.page("http://a.test/one", same), web.page("http://b.test/two", same)
     web.page("http://a.test/more", page(title="more"))

@@ -1,0 +1,221 @@
+"""`lycosa.Crawler`: a crawl in the caller's own process, at the caller's pace."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+from contextlib import aclosing
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from lycosa import Crawler, library
+from lycosa.errors import FolderInUse, SettingsError
+from lycosa.simweb import HandWeb, SimWeb, WebPlan
+
+from . import evidence
+from .conftest import hand_settings
+from .test_visits import page, sitemap
+
+EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "crawl_as_library.py"
+
+
+def many_pages(web: HandWeb, hosts: int, pages: int) -> list[str]:
+    """Hosts whose sitemaps name all their pages; their home pages."""
+    seeds = []
+    for host in range(hosts):
+        urls = [web.page(f"http://h{host}.test/{number}", page(title=f"{host}/{number}")) for number in range(pages)]
+        web.robots(f"h{host}.test", "Sitemap: /s.xml")
+        web.page(f"http://h{host}.test/s.xml", sitemap(*urls))
+        seeds.append(web.page(f"http://h{host}.test/", page(title=f"home {host}")))
+    return seeds
+
+
+def crawler_of(web: HandWeb, seeds: list[str], **settings: Any) -> Crawler:
+    return Crawler(seeds, **{**hand_settings(web), **settings})
+
+
+async def test_pages_come_with_all_that_is_known_of_them(web: HandWeb) -> None:
+    seed = web.page("http://a.test/", page("/x", title="Home"), headers={"X-Own": "yes"})
+    x = web.page("http://a.test/x", "<html lang=de><title>X</title><p>Guten Tag")
+    found = {page.url: page async for page in crawler_of(web, [seed])}
+    assert set(found) == {seed, x}
+    home, other = found[seed], found[x]
+    assert (home.status, home.title, home.links, home.depth) == (200, "Home", [x], 0)
+    assert ("x-own", "yes") in home.headers
+    assert home.body.startswith(b"<!doctype html>")
+    assert (other.depth, other.referrer, other.language) == (1, seed, "de")
+    assert "Guten Tag" in other.text
+
+
+async def test_run_crawls_to_the_end_and_counts(web: HandWeb, space: Path) -> None:
+    seeds = many_pages(web, hosts=3, pages=4)
+    crawler = crawler_of(web, seeds, folder=space / "crawl")
+    counts = await crawler.run()
+    assert counts == crawler.counts()
+    assert (counts.pages, counts.queued, counts.leased) == (15, 0, 0)
+    assert len(evidence.pages(space / "crawl")) == 15 + 3 + 3
+
+
+@pytest.mark.parametrize("limit", [1, 2, 7, 14])
+async def test_max_pages_is_exact(web: HandWeb, limit: int) -> None:
+    seeds = many_pages(web, hosts=3, pages=4)
+    assert len([page async for page in crawler_of(web, seeds, max_pages=limit)]) == limit
+
+
+async def test_the_same_folder_goes_on_where_it_stopped(web: HandWeb, space: Path) -> None:
+    seeds = many_pages(web, hosts=2, pages=5)
+    first = [page.url async for page in crawler_of(web, seeds, folder=space / "c", max_pages=5)]
+    rest = [page.url async for page in crawler_of(web, [], folder=space / "c")]
+    assert len(first) == 5
+    assert len(first) + len(rest) == len({*first, *rest}) == 12
+    assert [page async for page in crawler_of(web, seeds, folder=space / "c")] == []
+
+
+async def test_leaving_the_loop_ends_the_crawl_and_frees_the_folder(web: HandWeb, space: Path) -> None:
+    seeds = many_pages(web, hosts=4, pages=10)
+    async with crawler_of(web, seeds, folder=space / "c", connections=2) as crawler:
+        async for _ in crawler:
+            break
+    assert crawler.counts().leased == 0
+    assert evidence.left_open(space / "c") == []
+    seen = {row["url"] for row in evidence.pages(space / "c") if row["outcome"] == "stored"}
+    rest = [page.url async for page in crawler_of(web, seeds, folder=space / "c")]
+    assert not seen & set(rest)
+    assert len(seen) + len(rest) == 44
+
+
+async def test_a_loop_left_without_a_context_is_closed_by_its_generator(web: HandWeb, space: Path) -> None:
+    seeds = many_pages(web, hosts=2, pages=5)
+    async with aclosing(aiter(crawler_of(web, seeds, folder=space / "c"))) as pages:  # type: ignore[type-var]
+        async for _ in pages:
+            break
+    assert len([page async for page in crawler_of(web, [], folder=space / "c")]) < 12
+
+
+async def test_stop_lets_what_is_under_way_come_in(web: HandWeb) -> None:
+    seeds = many_pages(web, hosts=2, pages=50)
+    crawler = crawler_of(web, seeds, connections=1)
+    count = 0
+    async for _ in crawler:
+        count += 1
+        crawler.stop()
+    assert 1 <= count < 102
+    assert crawler.counts().leased == 0
+    assert crawler.counts().queued > 0
+
+
+async def test_an_error_of_the_caller_passes_and_ends_the_crawl(web: HandWeb, space: Path) -> None:
+    seeds = many_pages(web, hosts=2, pages=5)
+
+    async def fail() -> None:
+        async with crawler_of(web, seeds, folder=space / "c") as crawler:
+            async for _ in crawler:
+                raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await fail()
+    assert [page async for page in crawler_of(web, [], folder=space / "c")]
+
+
+async def test_a_cancelled_crawl_closes_its_folder(web: HandWeb, space: Path) -> None:
+    seeds = many_pages(web, hosts=2, pages=5)
+    begun = asyncio.Event()
+
+    async def consume() -> None:
+        async with crawler_of(web, seeds, folder=space / "c") as crawler:
+            async for _ in crawler:
+                begun.set()
+                await asyncio.Event().wait()
+
+    task = asyncio.create_task(consume())
+    await begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert evidence.left_open(space / "c") == []
+    await crawler_of(web, [], folder=space / "c").run()
+
+
+async def test_the_crawl_waits_for_a_slow_caller(web: HandWeb, space: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "MAX_WAITING_PAGES", 5)
+    seeds = many_pages(web, hosts=4, pages=30)
+    async with crawler_of(web, seeds, folder=space / "slow", connections=2) as slow:
+        pages = aiter(slow)
+        await anext(pages)
+        # Another crawl of the same pages comes to its end meanwhile: time enough to run away.
+        await crawler_of(web, seeds, folder=space / "quick").run()
+        # One taken, five waiting, and what was under way when the fifth came.
+        assert 6 <= slow.counts().pages <= 1 + 5 + 2
+        assert len([page async for page in pages]) == 123
+    assert slow.counts().pages == 124
+
+
+async def test_two_crawlers_at_once_do_not_meet(web: HandWeb, space: Path) -> None:
+    seeds = many_pages(web, hosts=2, pages=5)
+
+    async def urls(name: str) -> list[str]:
+        return [page.url async for page in crawler_of(web, seeds, folder=space / name)]
+
+    one, other = await asyncio.gather(urls("one"), urls("other"))
+    assert sorted(one) == sorted(other)
+    assert len(one) == 12
+
+
+async def test_a_folder_in_use_is_refused(web: HandWeb, space: Path) -> None:
+    seeds = many_pages(web, hosts=1, pages=5)
+    async with crawler_of(web, seeds, folder=space / "c") as crawler:
+        async for _ in crawler:
+            with pytest.raises(FolderInUse, match="another crawl"):
+                await crawler_of(web, seeds, folder=space / "c").run()
+            break
+
+
+async def test_one_crawler_is_one_crawl_at_a_time(web: HandWeb) -> None:
+    seeds = many_pages(web, hosts=1, pages=3)
+    async with crawler_of(web, seeds) as crawler:
+        async for _ in crawler:
+            with pytest.raises(RuntimeError, match="already"):
+                aiter(crawler)
+
+
+async def test_without_a_folder_nothing_is_remembered(web: HandWeb) -> None:
+    crawler = crawler_of(web, many_pages(web, hosts=1, pages=3))
+    assert len([page async for page in crawler]) == len([page async for page in crawler]) == 4
+
+
+def test_bad_settings_are_refused_at_once() -> None:
+    with pytest.raises(SettingsError, match="no seeds"):
+        Crawler([])
+    with pytest.raises(SettingsError, match="Did you mean 'max_pages'"):
+        Crawler(["http://a.test/"], max_page=3)
+    with pytest.raises(SettingsError, match="seed 'ftp:"):
+        Crawler(["ftp://a.test/"])
+
+
+async def test_the_example_runs_on_a_simulated_web(capsys: pytest.CaptureFixture[str]) -> None:
+    plan = WebPlan.named("clean", hosts=3, pages_per_host=5)
+    async with SimWeb(plan) as web:
+        settings = {
+            "max_pages": 6,
+            "min_delay_seconds": 0.0,
+            "delay_factor": 0.0,
+            "scope": "any",
+            "open_networks": ["127.0.0.0/8"],
+            "dns_servers": [web.dns_address],
+        }
+        pages = await example().crawl(list(web.seeds), **settings)
+        assert len(pages) == 6
+        assert set(pages) <= web.truth().storable
+    assert len(capsys.readouterr().out.splitlines()) == 6
+
+
+def example() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("crawl_as_library", EXAMPLE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
