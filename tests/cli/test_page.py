@@ -2,12 +2,17 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
 from lycosa.cli.main import main
+from lycosa.settings import Settings
+from lycosa.store.folder import CrawlFolder
+from lycosa.store.folder_store import FolderStore
 
-from .world import LONG_TEXT, World
+from ..store.samples import NO_LINKS, START, response, visit
+from .world import World
 
 
 def test_a_page_is_read_back_with_its_facts(world: World, capsys: pytest.CaptureFixture[str]) -> None:
@@ -42,10 +47,9 @@ def test_a_page_cannot_drive_the_terminal(
 
 def test_versions_are_listed_and_chosen_by_time(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["page", world.url("/one"), *world.place, "--versions", "--json"]) == 0
-    [visit] = json.loads(capsys.readouterr().out)
-    assert main(["page", world.url("/one"), *world.place, "--at", str(visit["fetched_at"]), "--json"]) == 0
+    [row] = json.loads(capsys.readouterr().out)
+    assert main(["page", world.url("/one"), *world.place, "--at", str(row["fetched_at"]), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["text"].startswith("The quick brown fox")
-    assert LONG_TEXT
 
 
 @pytest.mark.parametrize(
@@ -63,3 +67,16 @@ def test_what_is_not_there_is_said(
 ) -> None:
     assert main(["page", world.url(path), *world.place, *more]) == 2
     assert message in capsys.readouterr().err
+
+
+async def test_a_visit_that_only_the_journal_knows_has_its_text_from_its_bytes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = CrawlFolder(tmp_path / "crawl")
+    folder.create()
+    store = FolderStore(folder, 0, Settings(), lambda: START)
+    store.put(visit(), response(body=b"<title>T</title><p>kept words"), None, NO_LINKS)
+    await store.sync()
+    assert main(["page", "http://a.example/", "--folder", str(folder.path), "--text"]) == 0
+    assert capsys.readouterr().out.strip() == "kept words"
+    await store.close()

@@ -27,6 +27,14 @@ def test_json_takes_any_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out) == {"title": "half \ud83d pair"}
 
 
+def test_json_holds_nothing_that_a_terminal_obeys(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "\x1b \x7f \x9b31m \u202e \u2066"
+    show.print_json(text)
+    out = capsys.readouterr().out
+    assert out.strip().isprintable()
+    assert json.loads(out) == text
+
+
 @pytest.mark.parametrize(
     ("text", "seconds"),
     [

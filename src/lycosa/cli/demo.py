@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import shutil
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -170,9 +172,11 @@ def _print_next(folder: CrawlFolder) -> None:
     with connect(folder) as connection:
         refused = connection.execute("SELECT url FROM pages ORDER BY outcome <> 'refused', url LIMIT 1").fetchone()
     url = refused[0] if refused else "http://example.org/"
+    # Called by its path, as `make demo` does, it is called so again.
+    program = "lycosa" if shutil.which("lycosa") else shlex.quote(str(Path(sys.executable).with_name("lycosa")))
     place = f"--folder {shlex.quote(str(folder.path))}"
     query = "SELECT host, count(*) AS pages FROM pages GROUP BY host ORDER BY 2 DESC LIMIT 5"
     print(f"\nThe report: {folder.report.absolute()}\n\nTry next:")
-    print(f"  lycosa status {place}")
-    print(f'  lycosa query "{query}" {place}')
-    print(f"  lycosa why {shlex.quote(url)} {place}")
+    print(f"  {program} status {place}")
+    print(f'  {program} query "{query}" {place}')
+    print(f"  {program} why {shlex.quote(url)} {place}")

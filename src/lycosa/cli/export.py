@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
         count = _write(folder, options, unfinished)
         unfinished.rename(options.out)
     except duckdb.Error as error:
-        raise SettingsError(f"the export failed: {error}") from None
+        raise SettingsError(f"the export failed: {show.visible_lines(str(error))}") from None
     except OSError as error:
         raise LycosaError(f"{options.out}: cannot be written: {error.strerror}") from None
     finally:

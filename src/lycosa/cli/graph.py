@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
             else:
                 _show_degrees(connection, options)
         except duckdb.Error as error:
-            raise SettingsError(f"the graph cannot be had: {error}") from None
+            raise SettingsError(f"the graph cannot be had: {show.visible_lines(str(error))}") from None
     return 0
 
 

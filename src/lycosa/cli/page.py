@@ -76,7 +76,7 @@ def _find(folder: CrawlFolder, url: str, at: str | None) -> Version:
         first = show.moment(visits[0].fetched_at)
         raise SettingsError(f"{url}: there is no version that old; the first visit was {first}")
     last = visits[-1]
-    reason = f" ({last.error})" if last.error else ""
+    reason = f" ({show.visible(last.error)})" if last.error else ""
     raise SettingsError(f"{url}: no visit gave a page; the last one ended as {last.outcome.name.lower()}{reason}")
 
 

@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
             result = connection.execute(sql)
             _print(result, options.format)
         except duckdb.Error as error:
-            raise SettingsError(f"the query failed: {error}") from None
+            raise SettingsError(f"the query failed: {show.visible_lines(str(error))}") from None
     return 0
 
 
@@ -89,8 +89,9 @@ def write_csv(columns: Sequence[str], rows: Iterator[Sequence[Any]]) -> None:
     """CSV to standard output, safe to open in a spreadsheet."""
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(columns)
+    is_seen = sys.stdout.isatty()
     for row in rows:
-        writer.writerow([_safe_cell(value) for value in row])
+        writer.writerow([_safe_cell(show.visible(value) if is_seen else value) for value in row])
 
 
 def _safe_cell(value: object) -> object:

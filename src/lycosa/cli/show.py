@@ -6,6 +6,7 @@ All that comes from pages passes `visible` on its way to a person: a title may h
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from lycosa.url.canonical import ParsedUrl
 
 # Beside the control characters: marks that turn text around, and so can make one name look like another.
+_UNSEEN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
@@ -192,7 +194,8 @@ def print_json(value: object) -> None:
         import json
 
         line = json.dumps(msgspec.to_builtins(value, enc_hook=str))
-    print(line)
+    # Such characters stand within strings only, where the escape means the same and no terminal obeys it.
+    print(line if line.isprintable() else _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", line))
 
 
 def write_body(response: Response) -> None:
