@@ -7,7 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lycosa.errors import LycosaError
@@ -143,6 +143,7 @@ def test_any_bars_are_well_formed(bars: list[tuple[str, int]]) -> None:
 
 
 @given(st.lists(st.floats(0, 1e12), max_size=50))
+@example([5e-324])
 def test_any_curve_is_well_formed(values: list[float]) -> None:
     _check_drawing(svg.area(values, title="t", ends=("<a>", "&")))
 

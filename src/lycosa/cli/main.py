@@ -27,6 +27,7 @@ COMMANDS = (
     "urls",
     "settings",
     "simweb",
+    "bench",
     "demo",
 )
 

@@ -13,13 +13,15 @@ WIDTH, HEIGHT = 720, 230
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 12, 14, 30
 _LABEL_CHARS = 34
 _CHAR_WIDE = 8.4
+# Below it a curve is as good as flat, and powers of ten come to an end.
+_SMALLEST = 1e-9
 # The word for all that has no bar of its own.
 REST = "all others"
 
 
 def nice_step(limit: float, steps: int = 4) -> float:
     """A round distance (1, 2, 2.5 or 5 times a power of ten) that makes about so many steps up to the limit."""
-    if limit <= 0:
+    if limit < _SMALLEST:
         return 1.0
     rough = limit / steps
     power = 10.0 ** floor(log10(rough))
