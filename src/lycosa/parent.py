@@ -6,7 +6,8 @@ import asyncio
 import socket
 import sys
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import Enum
 from typing import IO
 
@@ -15,10 +16,11 @@ import msgspec
 from lycosa.build import open_frontier, recover_folder, seed_targets, worker_count, write_seeds
 from lycosa.clock import steady_clock
 from lycosa.dispatch import Counter, EmbeddedFrontier
-from lycosa.errors import BackendLost
+from lycosa.errors import BackendLost, LycosaError, SettingsError
 from lycosa.observe.tally import Tally
 from lycosa.ports import Counts
 from lycosa.settings import Settings
+from lycosa.store.files import SyncFailed
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.recover import Recovery
 from lycosa.url.canonical import ParsedUrl
@@ -84,8 +86,9 @@ class Parent:
 
     async def run(self, seeds: Sequence[ParsedUrl], *, revisit: bool = False) -> Ending:
         """Crawl until there is nothing left to do, or until `stop`."""
-        write_seeds(self._folder, seeds)
-        self.recovery = recover_folder(self._settings, self._folder)
+        with self._disk():
+            write_seeds(self._folder, seeds)
+            self.recovery = recover_folder(self._settings, self._folder)
         self._frontier = frontier = open_frontier(self._settings, self._folder.frontier, self._workers, self._clock)
         self._counter = Counter(frontier, self._clock, self._settings.max_wait_seconds)
         self._counter.on_settled = self.tally.add
@@ -93,14 +96,23 @@ class Parent:
             await self._plant(frontier, seeds, revisit=revisit)
             if self._is_stopping:
                 return Ending.STOPPED
-            with (self._folder.path / "lycosa.log").open("ab") as log:
+            with self._disk(), (self._folder.path / "lycosa.log").open("ab") as log:
                 await self._run_workers(log)
             is_finished = await frontier.is_finished()
             if is_finished:
                 return Ending.FINISHED
             return Ending.STOPPED if self._is_stopping else Ending.INCOMPLETE
         finally:
-            await frontier.close()
+            with self._disk():
+                await frontier.close()
+
+    @contextmanager
+    def _disk(self) -> Iterator[None]:
+        """A disk that takes no more is a lost backend."""
+        try:
+            yield
+        except (OSError, SyncFailed) as error:
+            raise BackendLost(f"{self._folder.path}: cannot be written: {error}") from error
 
     async def _plant(self, frontier: EmbeddedFrontier, seeds: Sequence[ParsedUrl], *, revisit: bool) -> None:
         if revisit and await frontier.is_finished():
@@ -114,7 +126,7 @@ class Parent:
             async with asyncio.TaskGroup() as group:
                 for number in range(self._workers):
                     group.create_task(self._look_after(number, log))
-        except* BackendLost as errors:
+        except* LycosaError as errors:
             raise errors.exceptions[0] from None
         finally:
             for process in self._processes.values():
@@ -139,7 +151,8 @@ class Parent:
             await self._frontier.release(number)
             if exit_code == 0 and self._counter.is_over:
                 return
-            await asyncio.to_thread(recover_folder, self._settings, self._folder, number)
+            with self._disk():
+                await asyncio.to_thread(recover_folder, self._settings, self._folder, number)
             if self._is_stopping:
                 return
             self._counter.tell()
@@ -199,4 +212,4 @@ class Parent:
             case AskRobots():
                 return Robots(await self._frontier.robots(request.origin))
             case Lost():
-                raise BackendLost(f"worker {worker}: {request.reason}")
+                raise SettingsError(request.reason) if request.is_setting else BackendLost(request.reason)

@@ -47,9 +47,10 @@ class AskRobots(msgspec.Struct, frozen=True, array_like=True, tag=True):
 
 
 class Lost(msgspec.Struct, frozen=True, array_like=True, tag=True):
-    """This worker cannot go on, and a restart would not mend it."""
+    """This worker cannot go on, and a restart would not mend it; perhaps the operator can, by another setting."""
 
     reason: str
+    is_setting: bool = False
 
 
 class Leases(msgspec.Struct, frozen=True, array_like=True, tag=True):
@@ -215,6 +216,8 @@ class Server(_Frames):
         if not task.cancelled() and (error := task.exception()):
             if not self.failed.done():
                 self.failed.set_exception(error)
+                # Of several workers that fail for the same reason only the first is asked why.
+                self.failed.exception()
             self.close()
 
     async def ended(self) -> None:

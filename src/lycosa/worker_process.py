@@ -14,7 +14,7 @@ import uvloop
 
 from lycosa.build import make_worker
 from lycosa.dispatch import RemoteDispatch
-from lycosa.errors import LycosaError
+from lycosa.errors import LycosaError, SettingsError
 from lycosa.settings import Settings
 from lycosa.store.folder import CrawlFolder
 from lycosa.wire import Client, Lost, Orders, connect
@@ -30,7 +30,7 @@ async def work(fd: int) -> None:
         await _obey(await client.orders, client)
     except LycosaError as error:
         # What a worker can name, a restart does not mend. The parent ends us when it has heard.
-        await client.call(Lost(str(error)))
+        await client.call(Lost(str(error), is_setting=isinstance(error, SettingsError)))
 
 
 async def _obey(orders: Orders, client: Client) -> None:
