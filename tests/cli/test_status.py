@@ -77,3 +77,26 @@ def test_a_folder_without_a_crawl_is_refused(
     assert main([*command, "--folder", str(tmp_path)]) == 2
     assert "there is no crawl in this folder" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["status"],
+        ["why", "http://a.test/never"],
+        ["page", "http://a.test/"],
+        ["query", "SELECT * FROM pages"],
+        ["graph"],
+        ["export", "--format", "csv", "--out", "{}/out"],
+    ],
+)
+def test_a_damaged_table_is_a_sentence(
+    world: World, command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = CrawlFolder(shutil.copytree(world.folder.path, tmp_path / "crawl"))
+    for part in [*folder.pages.glob("*.parquet"), *folder.links.glob("*.parquet")]:
+        part.write_bytes(part.read_bytes()[:100])
+    arguments = [argument.format(tmp_path) for argument in command]
+    assert main([*arguments, "--folder", str(folder.path)]) == 3
+    assert "its tables cannot be read" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

@@ -60,17 +60,13 @@ def add_parser(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    import duckdb
-
-    folder = show.open_folder(options)
     _check(options)
     # Under another name until it is whole: nobody takes half an export for all of it.
     unfinished = options.out.with_name(f"{options.out.name}.part")
     try:
-        count = _write(folder, options, unfinished)
+        with show.opened_folder(options) as folder:
+            count = _write(folder, options, unfinished)
         unfinished.rename(options.out)
-    except duckdb.Error as error:
-        raise SettingsError(f"the export failed: {show.visible_lines(str(error))}") from None
     except OSError as error:
         raise LycosaError(f"{options.out}: cannot be written: {error.strerror}") from None
     finally:
@@ -99,6 +95,7 @@ def _write(folder: CrawlFolder, options: argparse.Namespace, out: Path) -> int:
     rows = f"SELECT * FROM {options.what}" + (f" WHERE ({options.where})" if options.where else "")  # noqa: S608
     check_reads_only(rows)
     with connect_for(folder, rows) as connection:
+        _check_rows(connection, rows)
         match options.format:
             case "wacz":
                 return _write_wacz(folder, connection, rows, out)
@@ -110,6 +107,15 @@ def _write(folder: CrawlFolder, options: argparse.Namespace, out: Path) -> int:
                 return _copy(connection, rows, out, "json")
             case _:
                 return _copy(connection, rows, out, "parquet, compression zstd")
+
+
+def _check_rows(connection: duckdb.DuckDBPyConnection, rows: str) -> None:
+    import duckdb
+
+    try:
+        connection.execute(f"{rows} LIMIT 0")
+    except duckdb.Error as error:
+        raise SettingsError(f"--where does not fit: {show.visible_lines(str(error))}") from None
 
 
 def _copy(connection: duckdb.DuckDBPyConnection, query: str, out: Path, form: str) -> int:

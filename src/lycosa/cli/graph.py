@@ -58,10 +58,9 @@ def run(options: argparse.Namespace) -> int:
 
     from lycosa.store.read import connect
 
-    folder = show.open_folder(options)
     if not options.edges and options.out:
         raise SettingsError("--out is for --edges")
-    with connect(folder) as connection:
+    with show.opened_folder(options) as folder, connect(folder) as connection:
         connection.execute(_EDGES)
         connection.execute(_HOST_EDGES)
         try:

@@ -44,11 +44,16 @@ def add_parser(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    folder = show.open_folder(options)
+    with show.opened_folder(options) as folder:
+        _show(folder, options)
+    return 0
+
+
+def _show(folder: CrawlFolder, options: argparse.Namespace) -> None:
     url = show.parse_url(options.url).url
     if options.versions:
         _list_versions(folder, url, as_json=options.json)
-        return 0
+        return
     version = _find(folder, url, options.at)
     if options.raw:
         show.write_body(_response(folder, version.visit))
@@ -60,7 +65,6 @@ def run(options: argparse.Namespace) -> int:
         show.print_json({**_facts(version.visit), "text": _text(folder, version)})
     else:
         _print(version.visit, _text(folder, version))
-    return 0
 
 
 def _find(folder: CrawlFolder, url: str, at: str | None) -> Version:

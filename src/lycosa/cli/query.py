@@ -54,10 +54,9 @@ def run(options: argparse.Namespace) -> int:
 
     from lycosa.observe.crawl_sql import check_reads_only, connect_for
 
-    folder = show.open_folder(options)
     sql = sys.stdin.read() if options.sql == "-" else options.sql
     check_reads_only(sql)
-    with connect_for(folder, sql) as connection:
+    with show.opened_folder(options) as folder, connect_for(folder, sql) as connection:
         try:
             result = connection.execute(sql)
             _print(result, options.format)

@@ -8,12 +8,13 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lycosa.errors import SettingsError
+from lycosa.errors import LycosaError, SettingsError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -73,6 +74,18 @@ def stage_settings(options: argparse.Namespace) -> Settings:
         if (value := getattr(options, option)) is not None:
             changes[name] = value
     return settings.load(options.config, changes)
+
+
+@contextmanager
+def opened_folder(options: argparse.Namespace) -> Iterator[CrawlFolder]:
+    """The crawl that the command is about, while its tables are read; a damaged table is said in a sentence."""
+    import duckdb
+
+    folder = open_folder(options)
+    try:
+        yield folder
+    except duckdb.Error as error:
+        raise LycosaError(f"{folder.path}: its tables cannot be read: {visible_lines(str(error))}") from error
 
 
 def open_folder(options: argparse.Namespace) -> CrawlFolder:

@@ -68,8 +68,8 @@ def add_parser(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    folder = show.open_folder(options)
-    status = read_status(folder, max(0, options.hosts))
+    with show.opened_folder(options) as folder:
+        status = read_status(folder, max(0, options.hosts))
     if options.json:
         counts = {"pages": status.counts.pages, **msgspec.structs.asdict(status.counts)}
         show.print_json({**msgspec.structs.asdict(status), "counts": counts})

@@ -67,7 +67,8 @@ def add_parser(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    answer = explain(show.open_folder(options), options.url, time.time())
+    with show.opened_folder(options) as folder:
+        answer = explain(folder, options.url, time.time())
     if options.json:
         show.print_json({**msgspec.structs.asdict(answer), "facts": dict(answer.facts)})
         return 0
