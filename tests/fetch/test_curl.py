@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 import uvloop
-from .conftest import MakeFetcher
 
 from lycosa.errors import AddressRefused, Unreachable, VisitError
 from lycosa.fetch.curl import CurlFetcher
@@ -19,6 +18,7 @@ from lycosa.fetch.gate import AddressGate
 from lycosa.model import Failure
 from lycosa.settings import Settings
 
+from .conftest import MakeFetcher
 from .nameserver import NameServer
 from .rawweb import RawWeb, hang, page
 

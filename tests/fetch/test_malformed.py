@@ -9,12 +9,12 @@ from typing import Any
 
 import brotli
 import pytest
-from .conftest import MakeFetcher
 
 from lycosa.errors import VisitError
 from lycosa.fetch.curl import CurlFetcher
 from lycosa.model import Failure, Response
 
+from .conftest import MakeFetcher
 from .rawweb import RawWeb, endless, hang, hang_after, page
 
 OK = b"HTTP/1.1 200 OK\r\n"

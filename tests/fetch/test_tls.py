@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from .conftest import MakeFetcher
 
 from lycosa.errors import VisitError
 from lycosa.fetch.curl import CurlFetcher
 from lycosa.model import Failure
 
+from .conftest import MakeFetcher
 from .rawweb import RawWeb, page
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
