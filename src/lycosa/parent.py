@@ -40,10 +40,13 @@ from lycosa.wire import (
     Take,
     connect,
 )
+from lycosa.worker import STOP_SECONDS
 
 SEEDS_AT_ONCE = 1000
 # A worker that dies this often within a minute has a cause that a restart does not mend.
 MAX_DEATHS_PER_MINUTE = 20
+# How much longer than it takes a worker to stop the parent waits for it.
+STOP_GRACE_SECONDS = 3.0
 
 
 class Ending(Enum):
@@ -65,6 +68,9 @@ class Parent:
         self._workers = worker_count(settings)
         self._processes: dict[int, asyncio.subprocess.Process] = {}
         self._deaths: deque[float] = deque(maxlen=MAX_DEATHS_PER_MINUTE)
+        # Per worker: how many leases it has, and when it last said anything.
+        self._under_way = [0] * self._workers
+        self._heard_at = [0.0] * self._workers
         self._frontier: EmbeddedFrontier | None = None
         self._counter: Counter | None = None
         self._is_stopping = False
@@ -129,18 +135,23 @@ class Parent:
         except* LycosaError as errors:
             raise errors.exceptions[0] from None
         finally:
-            for process in self._processes.values():
-                if process.returncode is None:
-                    process.kill()
+            self._kill_workers()
 
     def stop(self) -> None:
         """No new requests; what is under way is finished and kept. The second call stops at once."""
         if self._is_stopping:
-            for process in self._processes.values():
-                process.kill()
+            self._kill_workers()
+        else:
+            # A worker that hangs must not keep the crawl from ending.
+            asyncio.get_running_loop().call_later(STOP_SECONDS + STOP_GRACE_SECONDS, self._kill_workers)
         self._is_stopping = True
         if self._counter:
             self._counter.close()
+
+    def _kill_workers(self) -> None:
+        for process in self._processes.values():
+            if process.returncode is None:
+                process.kill()
 
     async def _look_after(self, number: int, log: IO[bytes]) -> None:
         """One worker, started again as often as it dies, until the crawl is over."""
@@ -182,6 +193,7 @@ class Parent:
         assert self._frontier
         server.order(Orders(number, str(self._folder.path), settings, self._frontier.crawl_key()))
         exited = asyncio.create_task(process.wait())
+        watched = asyncio.create_task(self._watch(number, process))
         try:
             await asyncio.wait((exited, server.failed), return_when=asyncio.FIRST_COMPLETED)
             if server.failed.done():
@@ -195,17 +207,31 @@ class Parent:
             return exit_code
         finally:
             exited.cancel()
+            watched.cancel()
             if process.returncode is None:
                 process.kill()
             server.close()
 
+    async def _watch(self, number: int, process: asyncio.subprocess.Process) -> None:
+        """End a worker that says nothing for longer than its leases last: its hosts would wait for it for ever."""
+        lease_seconds = self._settings.lease_seconds
+        self._under_way[number], self._heard_at[number] = 0, self._clock()
+        while True:
+            await asyncio.sleep(max(lease_seconds / 4, 0.1))
+            if self._under_way[number] and self._clock() - self._heard_at[number] > lease_seconds:
+                process.kill()
+
     async def _serve(self, worker: int, request: Request) -> Reply:
         assert self._frontier is not None
         assert self._counter is not None
+        self._heard_at[worker] = self._clock()
         match request:
             case Take():
-                return Leases(await self._counter.take(worker, request.limit))
+                leases = await self._counter.take(worker, request.limit)
+                self._under_way[worker] += len(leases)
+                return Leases(leases)
             case Settle():
+                self._under_way[worker] -= len(request.settlements)
                 return Settled(await self._counter.settle(request.settlements))
             case AskOriginal():
                 return Original(await self._frontier.original_of(request.digest, request.url, request.token))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import shutil
 import signal
@@ -129,6 +130,28 @@ def test_workers_leave_when_their_parent_is_gone(web: WitnessedWeb, space: Path)
         for pid in workers:
             wait_until_gone(pid)
     assert_whole(web, space / "c", extra=16)
+
+
+# ---- workers that hang
+
+
+def test_a_worker_that_hangs_is_replaced_when_its_leases_have_ended(web: WitnessedWeb, space: Path) -> None:
+    with start(web, space / "c", *web.seeds, **SETTINGS, lease_seconds=2.0) as running:
+        web.wait_for_requests(40)
+        os.kill(running.workers()[0], signal.SIGSTOP)
+        ended = running.end()
+    assert (ended.exit_code, ended.summary["worker_restarts"]) == (0, 1)
+    assert_whole(web, space / "c", extra=8)
+
+
+@pytest.mark.full
+def test_a_worker_that_hangs_does_not_keep_a_crawl_from_stopping(web: WitnessedWeb, space: Path) -> None:
+    with start(web, space / "c", *web.seeds, **SETTINGS) as running:
+        web.wait_for_requests(40)
+        os.kill(running.workers()[0], signal.SIGSTOP)
+        running.signal(signal.SIGTERM)
+        assert running.end().exit_code == 3
+    assert_whole(web, space / "c", extra=8)
 
 
 # ---- a disk that takes no more

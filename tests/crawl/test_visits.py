@@ -308,6 +308,17 @@ async def test_a_host_that_asks_for_time_gets_it(web: HandWeb, crawl: HandCrawl)
     assert after.arrived_at - busy.arrived_at >= 1.0
 
 
+async def test_a_host_that_asks_for_time_gets_it_over_a_restart_too(web: HandWeb, crawl: HandCrawl) -> None:
+    seed = web.page("http://a.test/", page("/busy", "/x"))
+    web.page("http://a.test/busy", status=503, headers={"Retry-After": "2"})
+    web.page("http://a.test/x", page(title="x"))
+    await crawl(seed, max_wait_seconds=0.0)
+    assert paths(web) == ["/", "/busy"]
+    assert (await crawl(seed))[web.url("a.test", "/x")] == "stored"
+    busy, after = (next(r for r in web.requests if r.path == path) for path in ("/busy", "/x"))
+    assert after.arrived_at - busy.arrived_at >= 2.0
+
+
 async def test_a_host_that_asks_for_more_time_than_there_is_leaves_the_crawl_incomplete(
     web: HandWeb, crawl: HandCrawl
 ) -> None:
@@ -329,6 +340,8 @@ async def test_a_reset_connection_is_a_failure_of_its_own(web: HandWeb, crawl: H
     outcomes = await crawl(seed)
     assert outcomes[web.url("a.test", "/reset")] == "failed"
     assert outcomes[web.url("a.test", "/x")] == "stored"
+    # libcurl repeats a request once, by itself, when a kept connection ends without a byte of an answer.
+    assert crawl.requests("/reset") <= 2
 
 
 async def test_a_host_whose_name_does_not_exist_is_closed(web: HandWeb, crawl: HandCrawl) -> None:
