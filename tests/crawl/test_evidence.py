@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import os
+import shutil
 from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -34,13 +37,24 @@ class Crawled:
         return next(request for request in self.requests if request.path == "/")
 
 
-@pytest.fixture
-async def crawled(space: Path) -> Crawled:
+async def crawl(folder: Path) -> Crawled:
     async with SimWeb(WebPlan.named("clean", hosts=4, pages_per_host=5)) as web:
         settings = {"open_networks": ["127.0.0.0/8"], "dns_servers": [web.dns_address], "scope": "any"}
         pace = {"min_delay_seconds": DELAY_SECONDS, "delay_factor": 0.0}
-        await Crawler(list(web.seeds), folder=space / "c", **settings, **pace).run()
-        return Crawled(web.truth(), list(web.requests), space / "c")
+        await Crawler(list(web.seeds), folder=folder, **settings, **pace).run()
+        return Crawled(web.truth(), list(web.requests), folder)
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
+    return asyncio.run(crawl(tmp_path_factory.mktemp("template") / "c"))
+
+
+@pytest.fixture
+def crawled(template: Crawled, tmp_path: Path) -> Crawled:
+    """A copy of one crawl, to be spoilt."""
+    shutil.copytree(template.folder, tmp_path / "c")
+    return Crawled(template.truth, deepcopy(template.requests), tmp_path / "c")
 
 
 def test_a_crawl_without_faults_has_none(crawled: Crawled) -> None:

@@ -1,0 +1,94 @@
+"""What of a page's findings becomes a target."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lycosa.build import make_discovery, parse_seeds
+from lycosa.discovery import Discovery, Remembered
+from lycosa.model import Page, RawLink, Target
+from lycosa.settings import Settings
+
+SEED = Target("http://a.test/", "a.test", b"seed")
+
+
+def discovery(**settings: Any) -> Discovery:
+    return make_discovery(Settings(scope="any", **settings), parse_seeds([SEED.url]), bytes(16))
+
+
+def page(*links: RawLink, **fields: Any) -> Page:
+    return Page("", "", "", list(links), **fields)
+
+
+def link(href: str, rel: str = "") -> RawLink:
+    return RawLink(href, "anchor", rel)
+
+
+def test_all_links_are_kept_and_each_becomes_a_target_once() -> None:
+    links, found = discovery().of_page(SEED, page(link("/x"), link("/x#y"), link("mailto:a@b"), link("http://b.test/")))
+    assert links.targets == ["http://a.test/x", "http://a.test/x", "http://b.test/"]
+    assert links.anchors == ["anchor"] * 3
+    assert [target.url for target in found] == ["http://a.test/x", "http://b.test/"]
+    assert {(target.depth, target.referrer) for target in found} == {(1, SEED.url)}
+
+
+def test_what_the_frontier_knows_is_not_sent_again() -> None:
+    own = discovery()
+    _, found = own.of_page(SEED, page(link("/x"), link("/y")))
+    assert len(own.of_page(SEED, page(link("/x")))[1]) == 1, "only what was acknowledged is known"
+    own.remembered.add([found[0].fingerprint])
+    links, again = own.of_page(SEED, page(link("/x"), link("/y")))
+    assert [target.url for target in again] == ["http://a.test/y"]
+    assert len(links.targets) == 2
+
+
+def test_memory_of_what_is_known_is_bounded_and_forgets_the_oldest() -> None:
+    remembered = Remembered(limit=10)
+    numbers = [number.to_bytes(8) for number in range(100)]
+    for number in numbers:
+        remembered.add([number])
+    assert numbers[-1] in remembered
+    assert numbers[0] not in remembered
+    assert sum(number in remembered for number in numbers) <= 12
+
+
+def test_links_to_one_foreign_domain_are_limited_and_own_links_are_not() -> None:
+    foreign = [link(f"http://h{number}.b.test/") for number in range(10)]
+    own = [link(f"/{number}") for number in range(10)]
+    links, found = discovery(max_links_per_domain=3).of_page(SEED, page(*foreign, *own))
+    assert len(links.targets) == 20
+    assert sum(target.host.endswith("b.test") for target in found) == 3
+    assert sum(target.host == "a.test" for target in found) == 10
+
+
+def test_canonical_and_refresh_resolve_against_the_base() -> None:
+    _, found = discovery().of_page(SEED, page(base="http://b.test/in/", canonical="c", refresh="r"))
+    assert [target.url for target in found] == ["http://b.test/in/c", "http://b.test/in/r"]
+
+
+def test_a_base_that_is_no_url_is_ignored() -> None:
+    links, _ = discovery().of_page(SEED, page(link("x"), base="http://["))
+    assert links.targets == ["http://a.test/x"]
+
+
+def test_at_the_last_depth_links_are_kept_and_not_followed() -> None:
+    links, found = discovery(max_depth=0).of_page(SEED, page(link("/x")))
+    assert (links.targets, found) == (["http://a.test/x"], [])
+
+
+def test_a_redirect_keeps_depth_and_counts_hops() -> None:
+    deep = Target("http://a.test/old", "a.test", b"old", depth=3, attempt=2, redirects=1)
+    to, (moved,) = discovery().of_redirect(deep, "/new")
+    assert to == moved.url == "http://a.test/new"
+    assert (moved.depth, moved.redirects, moved.attempt, moved.referrer) == (3, 2, 0, deep.url)
+    assert moved.fingerprint != deep.fingerprint
+
+
+def test_a_redirect_between_two_forms_of_one_page_is_followed_once() -> None:
+    own = discovery(url_rules=["drop:view"])
+    _, (first,) = own.of_page(SEED, page(link("/x")))
+    to, (second,) = own.of_redirect(first, "/x?view=full")
+    assert to == second.url == "http://a.test/x?view=full"
+    assert second.fingerprint != first.fingerprint, "though they count as one page, only the second can be fetched"
+    _, (back,) = own.of_redirect(second, "/x")
+    assert back.fingerprint == first.fingerprint, "and there the loop ends"
