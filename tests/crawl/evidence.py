@@ -19,6 +19,8 @@ from warcio.archiveiterator import ArchiveIterator
 
 from lycosa.simweb import LoggedRequest
 
+# How long after a kill the server may come to read what had been sent before it.
+ON_THE_WAY_SECONDS = 1.0
 KEPT = ("stored", "duplicate", "unchanged")
 
 
@@ -42,7 +44,7 @@ def gaps(requests: Iterable[LoggedRequest], killed_at: Iterable[float] = ()) -> 
 
     What a killed process had sent may reach the server's eyes after the kill; it counts from the kill.
     """
-    kills = sorted(killed_at)
+    kills = list(killed_at)
     by_host: dict[str, list[LoggedRequest]] = defaultdict(list)
     for request in requests:
         by_host[request.host].append(request)
@@ -50,8 +52,8 @@ def gaps(requests: Iterable[LoggedRequest], killed_at: Iterable[float] = ()) -> 
     for host, own in by_host.items():
         own.sort(key=lambda request: request.arrived_at)
         for one, other in pairwise(own):
-            between = [kill for kill in kills if kill <= one.arrived_at and other.arrived_at - kill < 60]
-            sent_at = between[-1] if between and one.finished_at is None else one.arrived_at
+            kill = next((kill for kill in kills if 0 <= one.arrived_at - kill < ON_THE_WAY_SECONDS), None)
+            sent_at = kill if kill is not None and one.finished_at is None else one.arrived_at
             found.append(Gap(host, other.arrived_at - sent_at, (one.path, other.path), other.arrived_at))
     return found
 
