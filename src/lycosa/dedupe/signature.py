@@ -1,0 +1,133 @@
+"""The signature of a text: what near duplicates have in common, in a few hundred bytes. Knows no storage.
+
+One-permutation MinHash. Every shingle of three tokens gets a number; the range of numbers is cut into bins, and of each
+bin the smallest number counts. A sketch keeps two bits for each of 2,048 bins (empty, or one of three hashes of its
+smallest number): enough to tell how alike two texts are to 0.8 percentage points at 90 %. The bands of a signature hash
+the smallest numbers of 63 wider bins, seven at a time: two texts that share a band are worth comparing.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lycosa.dedupe.tokens import Numbers, mixed, text_digest, tokens_of
+
+Shingles = NDArray[np.uint32]
+
+SHINGLE_TOKENS = 3
+# Two texts that are 90 % alike share one of nine bands of seven rows in 99.7 % of cases, at 50 % in 7 %.
+BANDS = 9
+ROWS_PER_BAND = 7
+BAND_BYTES = 8
+GROUP_BYTES = 8
+
+_ROWS = 64
+_ROW_SHIFT = np.uint32(32 - 6)
+_ROW_NUMBERS = np.arange(_ROWS, dtype=np.uint32)
+_ROW_EDGES = _ROW_NUMBERS << _ROW_SHIFT
+_SLOTS = 2048
+_SLOT_SHIFT = np.uint32(32 - 11)
+SKETCH_BYTES = _SLOTS // 4
+
+_LOW_BITS = int.from_bytes(b"\x55" * SKETCH_BYTES)
+_FACTORS = np.array((0x9FB21C651E98DF25, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F, 0xE7037ED1A0B428DB), dtype=np.uint64)
+_COLUMNS = mixed(np.arange(1, ROWS_PER_BAND + 1, dtype=np.uint64)) | np.uint64(1)
+_BAND_NUMBERS = np.arange(BANDS, dtype=np.uint64) << np.uint64(56)
+# Where a row without a number of its own looks for one: all other rows, in an order of its own.
+_DONORS = np.argsort(mixed(np.arange(_ROWS * _ROWS, dtype=np.uint64)).reshape(_ROWS, _ROWS), axis=1)
+
+
+class Signature(NamedTuple):
+    """What is compared of a text. `digest` stands for its words in order; empty for a text without words."""
+
+    digest: bytes = b""
+    bands: tuple[bytes, ...] = ()
+    sketch: bytes = b""
+
+    def to_bytes(self) -> bytes:
+        return b"".join((self.digest, *self.bands, self.sketch))
+
+    @classmethod
+    def from_bytes(cls, raw: bytes) -> Signature:
+        """The inverse of `to_bytes`."""
+        if not raw:
+            return NO_SIGNATURE
+        bands_at, sketch_at = len(raw) - SKETCH_BYTES - BANDS * BAND_BYTES, len(raw) - SKETCH_BYTES
+        bands = tuple(raw[place : place + BAND_BYTES] for place in range(bands_at, sketch_at, BAND_BYTES))
+        return cls(raw[:bands_at], bands, raw[sketch_at:])
+
+
+NO_SIGNATURE = Signature()
+
+
+def signature_of(text: str) -> Signature:
+    """The signature of any text; the empty one if it has no words."""
+    tokens = tokens_of(text)
+    if not len(tokens):
+        return NO_SIGNATURE
+    shingles = _shingles(tokens)
+    return Signature(text_digest(tokens), _bands(shingles), _sketch(shingles))
+
+
+def similarity(sketch: bytes, other: bytes) -> float:
+    """The share of shingles that two texts have in common of all they have, as their sketches tell it.
+
+    Of the bins that both fill, a third agree by chance; of those that only one fills, none does.
+    """
+    # As whole numbers, since 4,096 bits take Python 2 µs and numpy 15.
+    a, b = int.from_bytes(sketch), int.from_bytes(other)
+    filled_a, filled_b = (a | a >> 1) & _LOW_BITS, (b | b >> 1) & _LOW_BITS
+    filled = (filled_a | filled_b).bit_count()
+    if not filled:
+        return 0.0
+    both = filled_a & filled_b
+    differing = a ^ b
+    agreeing = (both & ~(differing | differing >> 1)).bit_count()
+    return max(0.0, (3 * agreeing - both.bit_count()) / (2 * filled))
+
+
+def _shingles(tokens: Numbers) -> Shingles:
+    """A number for every three tokens in a row, in order of size."""
+    if len(tokens) < SHINGLE_TOKENS:
+        tokens = np.concatenate((tokens, np.zeros(SHINGLE_TOKENS - len(tokens), dtype=np.uint64)))
+    numbers = tokens[:-2] * _FACTORS[0]
+    numbers += tokens[1:-1] * _FACTORS[1]
+    numbers += tokens[2:] * _FACTORS[2]
+    numbers ^= numbers >> np.uint64(32)
+    numbers *= _FACTORS[3]
+    shingles: Shingles = (numbers >> np.uint64(32)).astype(np.uint32)
+    shingles.sort()
+    return shingles
+
+
+def _sketch(shingles: Shingles) -> bytes:
+    bins = shingles >> _SLOT_SHIFT
+    is_first = np.empty(len(bins), dtype=bool)
+    is_first[0] = True
+    np.not_equal(bins[1:], bins[:-1], out=is_first[1:])
+    # By the lowest bits, which being the smallest says nothing about.
+    thirds = (shingles[is_first] & np.uint32(1023)) * np.uint32(3) >> np.uint32(10)
+    slots = np.zeros(_SLOTS, dtype=np.uint8)
+    slots[bins[is_first]] = thirds + np.uint32(1)
+    # Four slots to a byte: the multiplication moves them side by side into the highest one.
+    return (slots.view("<u4") * np.uint32(0x01041040) >> np.uint32(24)).astype(np.uint8).tobytes()
+
+
+def _bands(shingles: Shingles) -> tuple[bytes, ...]:
+    rows = shingles.take(shingles.searchsorted(_ROW_EDGES), mode="clip")
+    is_filled = rows >> _ROW_SHIFT == _ROW_NUMBERS
+    if not is_filled.all():
+        rows = _densified(rows, is_filled)
+    by_band = rows[: BANDS * ROWS_PER_BAND].reshape(BANDS, ROWS_PER_BAND)
+    keys = mixed((by_band * _COLUMNS).sum(axis=1)) >> np.uint64(8) | _BAND_NUMBERS
+    raw = keys.astype(">u8").tobytes()
+    return tuple(raw[place : place + BAND_BYTES] for place in range(0, len(raw), BAND_BYTES))
+
+
+def _densified(rows: Shingles, is_filled: NDArray[np.bool_]) -> Shingles:
+    """Empty rows borrow (Shrivastava 2017): texts alike in what they fill borrow alike."""
+    donors = _DONORS[_ROW_NUMBERS, is_filled[_DONORS].argmax(axis=1)]
+    return np.where(is_filled, rows, rows[donors])
