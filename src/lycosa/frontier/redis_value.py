@@ -5,18 +5,14 @@ A queued target leaves out what its queue knows (host, class) and what it shares
 
 from __future__ import annotations
 
-from os.path import commonprefix
 from typing import Any
 
 import msgspec
 
 from lycosa.frontier.rules import rank_of
 from lycosa.model import MAX_PRIORITY, Kind, Target, origin_of
-from lycosa.policy.ring import point_of
 
 _MIN_TEXT_HEADER, _TEXT_8, _TEXT_16, _TEXT_32 = 0xA0, b"\xd9", b"\xda", b"\xdb"
-# Points of the ring in the scripts: numbers there are doubles, exact up to 53 bits.
-POINT_BITS = 48
 
 encode = msgspec.msgpack.Encoder().encode
 
@@ -65,8 +61,7 @@ def entry_of(target: Target) -> bytes:
     rank = rank_of(target)
     # The class is the rank's, unless somebody asked for one that there is not.
     is_usual = rank > 0 and target.priority == 1 + MAX_PRIORITY - rank
-    shared = len(commonprefix((target.url, target.referrer)))
-    # Longer ones share as much as their own length says: a referrer is often a folder above.
+    shared = _shared(target.url, target.referrer, len(origin))
     return encode_entry(
         mark_of(origin, target.host) + target.url[len(origin) :],
         target.fingerprint,
@@ -79,6 +74,16 @@ def entry_of(target: Target) -> bytes:
         target.attempt,
         target.origin,
     )
+
+
+def _shared(url: str, referrer: str, origin_length: int) -> int:
+    """How far the referrer is the beginning of the URL: all of it, to the last folder, to the end of the origin."""
+    if url.startswith(referrer):
+        return len(referrer)
+    for length in (url.rfind("/") + 1, origin_length):
+        if referrer.startswith(url[:length]):
+            return length
+    return 0
 
 
 def encode_entry(place: str, fingerprint: bytes, *rest: Any) -> bytes:
@@ -130,8 +135,3 @@ def _end_of_text(packed: bytes, start: int) -> int:
 def number_of(fingerprint: bytes) -> str:
     """A fingerprint as the integer that a set of Redis keeps in eight bytes."""
     return str(int.from_bytes(fingerprint, signed=True)) if fingerprint else ""
-
-
-def point_on_ring(host: str) -> int:
-    """Where a host stands on the ring, as precisely as the scripts count."""
-    return point_of(host) >> (64 - POINT_BITS)

@@ -14,8 +14,15 @@ local function next_ticket(partition)
   return call('HINCRBY', key, 't' .. partition, 1)
 end
 
--- The limit may be another one than last time.
 local granted = number('granted')
+for _, given_up in ipairs(args.returned) do
+  local partition, ticket, used = given_up[1], given_up[2], given_up[3]
+  if number('t' .. partition) == ticket then
+    granted = granted - (number('g' .. partition) - used)
+    call('HSET', key, 'g' .. partition, used)
+  end
+end
+-- The limit may be another one than last time.
 local left = args.max_pages - granted
 
 local grants, tickets = {}, {}
@@ -31,13 +38,6 @@ for _, want in ipairs(args.wanted) do
 end
 for _, partition in ipairs(args.recalled) do
   tickets[#tickets + 1] = { partition, next_ticket(partition) }
-end
-for _, given_up in ipairs(args.returned) do
-  local partition, ticket, used = given_up[1], given_up[2], given_up[3]
-  if number('t' .. partition) == ticket then
-    granted = granted - (number('g' .. partition) - used)
-    call('HSET', key, 'g' .. partition, used)
-  end
 end
 call('HSET', key, 'granted', granted)
 return cmsgpack.pack({ grants, tickets, math.max(0, args.max_pages - granted) })

@@ -25,6 +25,11 @@ local function retry_later(host, retry)
   are_retries_touched = true
 end
 
+-- Known to be late before they were sent.
+if args.strangers > 0 then
+  state.late, has_changed = state.late + args.strangers, true
+end
+
 local late = {}
 for _, visit in ipairs(args.visits) do
   local ended, host = end_lease(visit.token)

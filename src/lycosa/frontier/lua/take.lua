@@ -28,8 +28,12 @@ local function pages()
   return state.stored + state.unchanged + state.duplicate
 end
 
-local function may_lease()
-  return not args.is_limited or pages() + state.leased_pages < state.granted
+-- Only pages count towards the limit; but when it is reached, nothing is asked for any more.
+local function may_lease(is_page)
+  if not args.is_limited then
+    return true
+  end
+  return args.is_budget_left and (not is_page or pages() + state.leased_pages < state.granted)
 end
 
 local function first_rank(host)
@@ -66,7 +70,11 @@ end
 local leases, blobs = {}, {}
 
 local function hand_out(host, rank, value, entry, robots_at)
-  local token, is_page = next_token(), rank > 0 and entry[3] == 0
+  local is_page = rank > 0 and entry[3] == 0
+  if not may_lease(is_page) then
+    return
+  end
+  local token = next_token()
   local name = string.format('%.0f', token)
   local expires_at = now + args.lease_seconds
   local member = name .. ':' .. args.node .. ':' .. state.ring
@@ -111,7 +119,7 @@ if args.limit > 0 then
   ready = call('ZRANGEBYSCORE', tag .. 'r' .. args.node, '-inf', now, 'LIMIT', 0, args.limit + MAX_PASSED)
 end
 for _, name in ipairs(ready) do
-  if #leases == args.limit or not may_lease() then
+  if #leases == args.limit then
     break
   end
   local host = get_host(name)

@@ -1,0 +1,619 @@
+"""The frontier on Redis or Valkey, for as many machines as join: one server, Sentinel or a cluster.
+
+Hosts are spread over partitions; a partition's keys live in one slot, and one script per verb changes them at once.
+What a visit discovered is in its partitions before the visit is settled in its own: a crash in between repeats work
+and loses nothing. The scripts hold the rules of leases, queues and pauses; this file knows who must be asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+from zlib import crc32
+
+import msgspec
+
+from lycosa.clock import Clock, steady_clock
+from lycosa.errors import BackendLost
+from lycosa.frontier import redis_check
+from lycosa.frontier.redis_budget import Budget, Grant
+from lycosa.frontier.redis_crawl import Crawl, open_crawl
+from lycosa.frontier.redis_link import Call, Link
+from lycosa.frontier.redis_members import BEAT_SECONDS, Members
+from lycosa.frontier.redis_place import parse_address
+from lycosa.frontier.redis_ring import point_on_ring
+from lycosa.frontier.redis_state import Overview, PartitionState
+from lycosa.frontier.redis_value import encode, entry_of, mark_of, number_of, origin_under, target_of, text
+from lycosa.frontier.rules import (
+    MAX_ORIGINS_PER_HOST,
+    FrontierRules,
+    history_of,
+    host_of_origin,
+    lost_robots,
+    rank_of,
+    robots_target,
+)
+from lycosa.model import History, Kind, Lease, OutcomeKind, RobotsNews, Settlement, Target, Validators, origin_of
+from lycosa.policy.politeness import CIRCUIT_FAILURES, MAX_RETRY_AFTER_SECONDS, is_host_trouble
+from lycosa.policy.retry import retry_at
+from lycosa.ports import Counts
+
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+
+# Other machines find links to our hosts: look at each partition at least this often while there is too little to do.
+LOOK_SECONDS = 0.5
+# Leases of one partition per call: fewer calls cost less, more partitions are fairer.
+LEASES_PER_CALL = 4
+# A lease that ends sooner than this is made longer before the links of its visit are sent to other partitions.
+HOLD_SECONDS = 15.0
+FIRST_CLAIM_PAUSE_SECONDS, MAX_CLAIM_PAUSE_SECONDS = 0.02, 0.5
+READMIT_BATCH = 500
+_FOR_EVER = 2**52  # later than any ring
+
+_decode_state = msgspec.msgpack.Decoder(PartitionState).decode
+_decode_heads = msgspec.msgpack.Decoder(list[tuple[int, float]]).decode
+_decode_history = msgspec.msgpack.Decoder(History).decode
+
+
+class _Held(msgspec.Struct):
+    """A lease that a worker of this machine has."""
+
+    target: Target
+    is_queued: bool  # False for a robots.txt asked for on the fly
+    worker: int
+    expires_at: float
+    visits: int
+    digests: list[bytes]
+
+
+class _Answer(msgspec.Struct):
+    """What a verb had to say, and the bytes that came with it."""
+
+    says: Any
+    blobs: list[bytes]
+
+
+class RedisFrontier:
+    """Implements `ports.Frontier` and `ports.Duplicates` for one machine among many.
+
+    `name` is this machine's own: whoever joins under it takes the place of its past. Time is the servers', unless a
+    test gives its own.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        rules: FrontierRules,
+        *,
+        name: str = "",
+        clock: Clock | None = None,
+        fake_clock: Clock | None = None,
+    ) -> None:
+        self.rules = rules
+        self.address = parse_address(address)
+        self._clock = fake_clock or clock or steady_clock()
+        self._fake_clock = fake_clock
+        self._offset = 0.0  # of the servers' time from our clock
+        self._crawl, replicas, self.warnings = _apart(self._open)
+        self._link = Link(self.address, replicas)
+        self._members = Members(self._link, self._crawl, name, max(1, rules.workers), fake_clock)
+        self._budget = Budget(self._link, self._crawl, rules.max_pages)
+        self._overview = Overview(self._crawl.partitions)
+        self._held: dict[int, _Held] = {}
+        self._claims_ended = asyncio.Event()
+        self._joining: asyncio.Lock = asyncio.Lock()
+        self._heart: asyncio.Task[None] | None = None
+        self._settings_version = 0
+
+    async def _open(self) -> tuple[Crawl, int, list[str]]:
+        """The crawl, how many replicas must confirm, and what the operator should know."""
+        link = Link(self.address)
+        try:
+            tags = [self.address.tag(), *map(self.address.tag, range(self.address.partitions or 64))]
+            found = await redis_check.conditions(link, tags)
+            for condition in found:
+                redis_check.refuse_what_cannot_work(condition)
+            sentences = [sentence for condition in found for sentence in redis_check.warnings(condition)]
+            replicas = self.address.replicas
+            if replicas is None:
+                replicas = min(1, *(condition.replicas for condition in found), 1)
+            return await open_crawl(link), replicas, sentences
+        finally:
+            await link.close()
+
+    # ---- the four verbs
+
+    async def add(self, targets: Sequence[Target]) -> int:
+        await self._ready()
+        answers = await self._run(self._pushes(targets, [], []), is_durable=True)
+        return sum(answer.says for answer in answers)
+
+    async def take(self, worker: int, limit: int) -> list[Lease]:
+        await self._ready()
+        node, leases, exhausted = self._members.node(worker), list[Lease](), set[int]()
+        while len(leases) < limit:
+            fresh_since = asyncio.get_running_loop().time() - LOOK_SECONDS
+            due = [
+                partition
+                for partition in self._overview.due(node, self._now(), fresh_since)
+                if partition not in exhausted
+            ]
+            if not due:
+                break
+            shares = _deal(limit - len(leases), due)
+            grants = await self._grants(shares) if self.rules.max_pages else {}
+            calls = [self._take_call(partition, node, share, grants) for partition, share in shares.items()]
+            for (partition, share), answer in zip(shares.items(), await self._run(calls, is_durable=True), strict=True):
+                given = self._leases_of(answer, worker)
+                leases += given
+                if len(given) < share:
+                    exhausted.add(partition)
+        return leases
+
+    async def settle(self, settlements: Sequence[Settlement]) -> list[int]:
+        await self._ready()
+        await self._hold_what_ends_soon(settlements)
+        ended: list[tuple[Settlement, _Held]] = []
+        late: list[int] = []
+        for settlement in settlements:
+            if held := self._held.pop(settlement.token, None):
+                ended.append((settlement, held))
+            else:
+                late.append(settlement.token)
+        await self._push(ended)
+        late += await self._settle(ended, strangers=list(late))
+        await self._end_claims((settlement.token, held) for settlement, held in ended)
+        return late
+
+    async def is_finished(self) -> bool:
+        await self._ready()
+        if self._is_busy() and self._is_fresh():
+            return False
+        # Two looks with nothing changed in between are one look at all partitions in the same moment.
+        before = await self._look()
+        return not self._is_busy() and before == await self._look()
+
+    # ---- the rest of the interface
+
+    async def robots(self, origin: str) -> bytes:
+        tag = self.address.tag(self._partition(host_of_origin(origin)))
+        return await self._link.command(tag, "HGET", f"{tag}t", origin) or b""
+
+    async def original_of(self, digest: bytes, url: str, token: int) -> str:
+        await self._ready()
+        pause = FIRST_CLAIM_PAUSE_SECONDS
+        while True:
+            news, held = self._claims_ended, self._held.get(token)
+            until_at, original = await self._claim(digest, url, token, held)
+            if original:
+                return original
+            if until_at == 0:
+                if held:
+                    await self._note_claim(digest, token, held)
+                return ""
+            # Whoever holds the claim may be on another machine.
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(news.wait(), pause)
+            pause = min(2 * pause, MAX_CLAIM_PAUSE_SECONDS)
+
+    async def release(self, worker: int) -> int:
+        await self._ready()
+        args = {"nodes": [self._members.node(worker)], "before_ring": _FOR_EVER, "is_for_good": False}
+        calls = [Call("release", partition, dict(args)) for partition in range(self._crawl.partitions)]
+        gone = [token for answer in await self._run(calls) for token in answer.says[0]]
+        await self._forget(gone)
+        return len(gone)
+
+    def counts(self) -> Counts:
+        return self._overview.counts()
+
+    def next_at(self, worker: int) -> float | None:
+        moments = self._overview.first("next_expiry")
+        if self._may_lease():
+            moments += self._overview.first("next_retry") + self._overview.first_head(self._members.node(worker))
+        return min(moments) - self._offset if moments else None
+
+    def idle_until(self) -> float | None:
+        """When the next retry or back-off ends, if nothing else is left to do; None while there is work."""
+        if self._overview.total("leased") or self._overview.total("healthy"):
+            return None
+        moments = self._overview.first("next_retry") + self._overview.first("idle_due")
+        return min(moments) - self._offset if moments else None
+
+    async def history(self, url_fingerprint: bytes) -> History | None:
+        """What is known of a visited URL. Asks every partition: a fingerprint does not tell its host."""
+        for partition in range(self._crawl.partitions):
+            tag = self.address.tag(partition)
+            if past := await self._link.command(tag, "HGET", f"{tag}y", url_fingerprint):
+                return _decode_history(past)
+        return None
+
+    async def readmit(self) -> int:
+        """Queue every page visited before once more, for a revisit. Returns how many."""
+        await self._ready()
+        queued = 0
+        for partition in range(self._crawl.partitions):
+            async for rows in self._histories(partition):
+                pages = [page for fingerprint, past in rows if (page := self._revisit(fingerprint, past))]
+                if pages:
+                    args = {"pages": pages, "is_depth_first": self.rules.order == "depth"}
+                    (answer,) = await self._run([Call("readmit", partition, args)], is_durable=True)
+                    queued += answer.says
+        return queued
+
+    def crawl_key(self) -> bytes:
+        return bytes.fromhex(self._crawl.key)
+
+    async def close(self) -> None:
+        if self._heart:
+            self._heart.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._heart
+            with contextlib.suppress(BackendLost):
+                await self._members.leave(self._run_for_answers)
+        await self._link.close()
+
+    # ---- taking part
+
+    async def _ready(self) -> None:
+        """Joined, and alive. A heart that failed fails whoever asks next."""
+        if self._heart is None:
+            async with self._joining:
+                if self._heart is None:
+                    await self._members.join(self._run_for_answers)
+                    self._settings_version = self._members.outlook.settings_version
+                    self._heart = asyncio.create_task(self._beat_forever())
+        elif self._heart.done():
+            self._heart.result()
+
+    async def _beat_forever(self) -> None:
+        while True:
+            await asyncio.sleep(BEAT_SECONDS)
+            version = self._members.outlook.version
+            if not await self._members.beat(self._run_for_answers):
+                logger.warning("%s took this machine for dead; it goes on as a new one", self.address)
+                await self._forget(list(self._held))
+            if self._members.outlook.version != version:
+                self._overview.forget_heads()
+            if self._members.outlook.settings_version != self._settings_version:
+                raise BackendLost("the settings of this crawl were changed; the same command goes on with the new ones")
+
+    # ---- calls to partitions
+
+    async def _run(self, calls: Sequence[Call], *, is_durable: bool = False) -> list[_Answer]:
+        """Run verbs of partitions and note how these stand now."""
+        if not calls:
+            return []
+        before = [self._overview.states[call.partition].changes for call in calls if call.partition is not None]
+        for call in calls:
+            call.args["id"] = self._crawl.id
+            if self._fake_clock:
+                call.args["now"] = self._fake_clock()
+        began_at = asyncio.get_running_loop().time()
+        replies = await self._link.run(calls, is_durable=is_durable)
+        answers = []
+        for call, changes, (state, heads, _, says, *blobs) in zip(calls, before, replies, strict=True):
+            assert call.partition is not None
+            decoded = _decode_state(state)
+            self._overview.must_not_go_back(call.partition, changes, decoded)
+            self._overview.note(call.partition, decoded, _decode_heads(heads), began_at)
+            answers.append(_Answer(msgspec.msgpack.decode(says), blobs))
+        self._offset = msgspec.msgpack.decode(replies[-1][2], type=float) - self._clock()
+        return answers
+
+    async def _run_for_answers(self, calls: Sequence[Call]) -> list[Any]:
+        return [answer.says for answer in await self._run(calls)]
+
+    async def _look(self) -> list[int]:
+        """Look at every partition; returns how often each has changed."""
+        args = {"nodes": self._members.nodes()}
+        await self._run([Call("look", partition, dict(args)) for partition in range(self._crawl.partitions)])
+        return [state.changes for state in self._overview.states]
+
+    def _is_fresh(self) -> bool:
+        return min(self._overview.looked_at) >= asyncio.get_running_loop().time() - LOOK_SECONDS
+
+    def _is_busy(self) -> bool:
+        if self._overview.total("leased"):
+            return True
+        if self.rules.max_pages and self._overview.total("used") >= self.rules.max_pages:
+            return False
+        return self._overview.total("queued") + self._overview.total("delayed") > 0
+
+    def _now(self) -> float:
+        return self._clock() + self._offset
+
+    def _partition(self, host: str) -> int:
+        return point_on_ring(host) % self._crawl.partitions
+
+    # ---- adding
+
+    def _pushes(
+        self, targets: Iterable[Target], news: Iterable[RobotsNews], contents: Iterable[tuple[bytes, str]]
+    ) -> list[Call]:
+        """One call for every partition that has to know something."""
+        calls: dict[int, dict[str, list[Any]]] = defaultdict(lambda: {"groups": [], "news": [], "contents": []})
+        for partition, groups in self._groups(targets).items():
+            calls[partition]["groups"] = groups
+        for each in news:
+            calls[self._partition(host_of_origin(each.origin))]["news"].append(_news(each))
+        for digest, url in contents:
+            calls[self._digest_partition(digest)]["contents"].append((text(digest), url))
+        return [Call("add", partition, args | self._queue_rules()) for partition, args in sorted(calls.items())]
+
+    def _groups(self, targets: Iterable[Target]) -> dict[int, list[list[Any]]]:
+        """Targets by partition and host, as the scripts take them."""
+        hosts: dict[str, list[Any]] = {}
+        for target in targets:
+            if target.host not in hosts:
+                hosts[target.host] = [target.host, point_on_ring(target.host)]
+            hosts[target.host].append((number_of(target.fingerprint), rank_of(target), text(entry_of(target))))
+        groups: dict[int, list[list[Any]]] = defaultdict(list)
+        for host, group in hosts.items():
+            groups[self._partition(host)].append(group)
+        return groups
+
+    def _queue_rules(self) -> dict[str, Any]:
+        return {"is_depth_first": self.rules.order == "depth", "max_origins": MAX_ORIGINS_PER_HOST}
+
+    # ---- leasing
+
+    def _may_lease(self) -> bool:
+        return not self.rules.max_pages or self._overview.total("used") < self.rules.max_pages
+
+    async def _grants(self, shares: dict[int, int]) -> dict[int, Grant]:
+        """What these partitions may lease towards the page limit, as far as there is any left."""
+        if not self._may_lease():
+            return {}
+        states = self._overview.states
+        wanted = {
+            partition: share - spare
+            for partition, share in shares.items()
+            if (spare := states[partition].granted - states[partition].used) < share
+        }
+        if not wanted:
+            return {}
+        others = [partition for partition in range(len(states)) if partition not in shares]
+        spare_ones = [partition for partition in others if states[partition].granted > states[partition].used]
+        return await self._budget.grants(wanted, spare_ones or others, self._run_for_answers)
+
+    def _take_call(self, partition: int, node: int, share: int, grants: dict[int, Grant]) -> Call:
+        args = {
+            "node": node,
+            "limit": share,
+            "partition": partition,
+            "partitions": self._crawl.partitions,
+            "lease_seconds": self.rules.lease_seconds,
+            "is_limited": self.rules.max_pages > 0,
+            "is_budget_left": self._may_lease(),
+            "grant": grants.get(partition, False),
+            "pace": self._pace(),
+        }
+        # Sent again it would give out other leases, and nobody would know of the first.
+        return Call("take", partition, args | self._queue_rules(), is_repeatable=False)
+
+    def _pace(self) -> dict[str, float]:
+        pace = self.rules.pace
+        return {
+            "min_delay": pace.min_delay_seconds,
+            "max_delay": pace.max_delay_seconds,
+            "factor": pace.delay_factor,
+            "max_crawl_delay": pace.max_crawl_delay_seconds,
+            "max_backoff": pace.max_backoff_seconds,
+            "circuit": pace.circuit_seconds,
+            "circuit_failures": CIRCUIT_FAILURES,
+        }
+
+    def _leases_of(self, answer: _Answer, worker: int) -> list[Lease]:
+        rows, expired = answer.says
+        for token in expired:
+            self._drop(token)
+        leases = []
+        for place, (token, host, rank, robots_at, expires_at, mark) in enumerate(rows):
+            entry, past = answer.blobs[2 * place : 2 * place + 2]
+            target = target_of(entry, host, rank) if rank >= 0 else robots_target(origin_under(mark, host), host)
+            history = _decode_history(past) if past else None
+            visits = history.visits if history else 0
+            self._held[token] = _Held(target, rank >= 0, worker, expires_at, visits, [])
+            validators = Validators(history.etag, history.last_modified, history.digest) if history else None
+            leases.append(Lease(token, target, expires_at, robots_at, validators))
+        return leases
+
+    # ---- settling
+
+    async def _hold_what_ends_soon(self, settlements: Sequence[Settlement]) -> None:
+        soon = self._now() + HOLD_SECONDS
+        ending: dict[int, list[str]] = defaultdict(list)
+        for settlement in settlements:
+            if (held := self._held.get(settlement.token)) and held.expires_at < soon:
+                ending[settlement.token % self._crawl.partitions].append(str(settlement.token))
+        calls = [
+            Call("hold", partition, {"tokens": tokens, "seconds": HOLD_SECONDS}) for partition, tokens in ending.items()
+        ]
+        for answer in await self._run(calls):
+            for token in answer.says:
+                self._drop(token)
+
+    async def _push(self, ended: Sequence[tuple[Settlement, _Held]]) -> None:
+        """Send what visits found for other partitions, and what they stored."""
+        targets: list[Target] = []
+        news: list[RobotsNews] = []
+        contents: list[tuple[bytes, str]] = []
+        for settlement, held in ended:
+            home = self._partition(held.target.host)
+            targets += [target for target in settlement.discovered if self._partition(target.host) != home]
+            learnt = self._learnt(settlement, held)
+            if learnt and self._partition(host_of_origin(learnt.origin)) != home:
+                news.append(learnt)
+            if settlement.outcome is OutcomeKind.STORED and settlement.digest:
+                contents.append((settlement.digest, held.target.url))
+        await self._run(self._pushes(targets, news, contents), is_durable=True)
+
+    async def _settle(self, ended: Sequence[tuple[Settlement, _Held]], strangers: Sequence[int]) -> list[int]:
+        visits: dict[int, list[dict[str, Any]]] = defaultdict(list)
+        unknown: dict[int, int] = defaultdict(int)
+        for settlement, held in ended:
+            visits[settlement.token % self._crawl.partitions].append(self._visit(settlement, held))
+        for token in strangers:
+            unknown[token % self._crawl.partitions] += 1
+        common = self._queue_rules() | {"pace": self._pace()}
+        calls = [
+            Call("settle", partition, {"visits": visits[partition], "strangers": unknown[partition], **common})
+            for partition in sorted({*visits, *unknown})
+        ]
+        answers = await self._run(calls, is_durable=True)
+        late = [token for answer in answers for token in answer.says]
+        return self._truly_late(late, ended) if any("is_again" in call.args for call in calls) else late
+
+    def _truly_late(self, late: list[int], ended: Sequence[tuple[Settlement, _Held]]) -> list[int]:
+        """Of what was sent twice: a lease that has not expired can only have been ended by the first try."""
+        expires_at = {settlement.token: held.expires_at for settlement, held in ended}
+        return [token for token in late if expires_at.get(token, 0.0) <= self._now()]
+
+    def _visit(self, settlement: Settlement, held: _Held) -> dict[str, Any]:
+        """A settlement as the script takes it."""
+        target, now = held.target, self._now()
+        home = self._partition(target.host)
+        learnt = self._learnt(settlement, held)
+        may_retry = settlement.may_retry and held.is_queued
+        due = retry_at(self.rules.retry_pauses, target.attempt, now) if may_retry else None
+        history = b""
+        if target.fingerprint and self.address.keeps_history:
+            history = encode(history_of(target, settlement, held.visits + 1, now, due))
+        return {
+            "token": str(settlement.token),
+            "outcome": settlement.outcome.name.lower(),
+            "pause": _pause(settlement),
+            "retry": self._retry(target) if due is not None else False,
+            "news": [_news(learnt)] if learnt and self._partition(host_of_origin(learnt.origin)) == home else [],
+            "fingerprint": text(target.fingerprint),
+            "history": text(history),
+            "body_bytes": settlement.body_bytes,
+            "groups": self._groups(
+                target for target in settlement.discovered if self._partition(target.host) == home
+            ).get(home, []),
+        }
+
+    def _retry(self, target: Target) -> dict[str, Any]:
+        later = msgspec.structs.replace(target, attempt=target.attempt + 1)
+        return {
+            "pause": self.rules.retry_pauses[target.attempt],
+            "rank": rank_of(later),
+            "value": text(entry_of(later)),
+        }
+
+    def _learnt(self, settlement: Settlement, held: _Held) -> RobotsNews | None:
+        if settlement.robots is None and held.target.kind is Kind.ROBOTS and not held.is_queued:
+            return lost_robots(held.target, self._now())
+        return settlement.robots
+
+    # ---- contents
+
+    def _digest_partition(self, digest: bytes) -> int:
+        return crc32(digest) % self._crawl.partitions
+
+    async def _claim(self, digest: bytes, url: str, token: int, held: _Held | None) -> tuple[float, str]:
+        args = {"digest": text(digest), "url": url, "token": "", "until_at": 0.0}
+        if held:
+            args |= {"token": str(token), "until_at": held.expires_at}
+        (answer,) = await self._run([Call("claim", self._digest_partition(digest), args)])
+        return answer.says, answer.blobs[0].decode()
+
+    async def _note_claim(self, digest: bytes, token: int, held: _Held) -> None:
+        held.digests.append(digest)
+        if token not in self._held:
+            # Its lease ended while the claim was on its way: nobody else would end it.
+            await self._end_claims([(token, held)])
+
+    async def _end_claims(self, ended: Iterable[tuple[int, _Held]]) -> None:
+        claims: dict[int, list[tuple[msgspec.Raw, str]]] = defaultdict(list)
+        for token, held in ended:
+            for digest in held.digests:
+                claims[self._digest_partition(digest)].append((text(digest), str(token)))
+        await self._run([Call("unclaim", partition, {"claims": some}) for partition, some in claims.items()])
+        self._claims_ended.set()
+        self._claims_ended = asyncio.Event()
+
+    def _drop(self, token: int) -> None:
+        """A lease of ours has expired; so have its claims."""
+        if self._held.pop(token, None):
+            self._claims_ended.set()
+            self._claims_ended = asyncio.Event()
+
+    async def _forget(self, tokens: Sequence[int]) -> None:
+        """Leases of ours were given back."""
+        await self._end_claims([(token, held) for token in tokens if (held := self._held.pop(token, None))])
+
+    # ---- revisits
+
+    async def _histories(self, partition: int) -> AsyncIterator[list[tuple[bytes, bytes]]]:
+        tag, cursor = self.address.tag(partition), b"0"
+        while True:
+            cursor, flat = await self._link.command(tag, "HSCAN", f"{tag}y", cursor, "COUNT", READMIT_BATCH)
+            rows = list(flat.items()) if isinstance(flat, dict) else list(zip(flat[::2], flat[1::2], strict=True))
+            yield rows
+            if int(cursor) == 0:
+                return
+
+    def _revisit(self, fingerprint: bytes, packed: bytes) -> dict[str, Any] | None:
+        past = _decode_history(packed)
+        # One that is due already stands in a queue: asking twice must not fetch it twice.
+        if past.next_at or not past.outcome.is_page:
+            return None
+        host = host_of_origin(origin_of(past.url))
+        target = Target(past.url, host, fingerprint, depth=past.depth, referrer=past.referrer)
+        return {
+            "fingerprint": text(fingerprint),
+            "before": text(packed),
+            "after": text(encode(msgspec.structs.replace(past, next_at=self._now()))),
+            "host": host,
+            "point": point_on_ring(host),
+            "rank": rank_of(target),
+            "value": text(entry_of(target)),
+        }
+
+
+def _deal(limit: int, due: Sequence[int]) -> dict[int, int]:
+    """How many leases to ask each partition for: several of few rather than one of each."""
+    chosen = due[: max(4, -(-limit // LEASES_PER_CALL))][:limit]
+    share, more = divmod(limit, len(chosen))
+    return {partition: share + (place < more) for place, partition in enumerate(chosen)}
+
+
+def _news(news: RobotsNews) -> tuple[Any, ...]:
+    host = host_of_origin(news.origin)
+    return (
+        host,
+        point_on_ring(host),
+        mark_of(news.origin, host),
+        news.fetched_at,
+        news.expires_at,
+        news.is_pending,
+        news.crawl_delay_seconds,
+        news.origin,
+        text(news.record),
+    )
+
+
+def _pause(settlement: Settlement) -> dict[str, Any] | bool:
+    """What a visit means for its host's pause; False if nothing was sent, which costs the host nothing."""
+    is_failure = settlement.outcome is OutcomeKind.FAILED
+    if not settlement.sent and not is_failure:
+        return False
+    return {
+        "fetch": settlement.fetch_seconds,
+        "is_trouble": is_host_trouble(settlement.status, is_failure=is_failure),
+        "retry_after": min(settlement.retry_after_seconds, MAX_RETRY_AFTER_SECONDS),
+    }
+
+
+def _apart(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run something to its end before anything else happens, wherever we are: opening, as one opens a file."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(lambda: asyncio.run(work())).result()

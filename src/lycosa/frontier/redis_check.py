@@ -1,0 +1,82 @@
+"""What a server's own settings mean for a crawl: looked at once, at the start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from redis.asyncio import Redis
+from redis.exceptions import RedisError, ResponseError
+
+from lycosa.errors import BackendLost, SettingsError
+from lycosa.frontier.redis_link import Link
+from lycosa.frontier.redis_place import Server
+
+MIN_VERSION = (7, 0)
+_WANTED = ("appendonly", "appendfsync", "save", "maxmemory", "maxmemory-policy", "set-max-intset-entries")
+# Buckets of known URLs grow to this; beyond the server's limit each URL costs ten times as much.
+_BUCKET_ENTRIES = 512
+
+
+class Condition(msgspec.Struct, frozen=True):
+    """One server as it is set up."""
+
+    server: str
+    version: tuple[int, int]
+    replicas: int
+    settings: dict[str, str]  # empty if the server does not tell
+
+
+async def conditions(link: Link, tags: Sequence[str]) -> list[Condition]:
+    """How the servers of a frontier are set up. They must answer now: nothing has begun that could wait."""
+    try:
+        return [await _condition(link.client(server), server) for server in link.servers(tags)]
+    except (RedisError, OSError) as error:
+        raise BackendLost(f"{link.address} cannot be reached: {error}") from error
+
+
+async def _condition(client: Redis, server: Server) -> Condition:
+    facts = await client.info()
+    major, minor, *_ = str(facts["redis_version"]).split(".")
+    try:
+        told = await client.config_get(*_WANTED)
+    except ResponseError:
+        told = {}
+    settings = {str(name): str(value) for name, value in told.items()}
+    return Condition(f"{server.host}:{server.port}", (int(major), int(minor)), facts["connected_slaves"], settings)
+
+
+def refuse_what_cannot_work(condition: Condition) -> None:
+    """Raise `SettingsError` where a crawl would be damaged for certain."""
+    if condition.version < MIN_VERSION:
+        raise SettingsError(f"frontier: {condition.server} is version {condition.version}; 7.0 or later is needed")
+    policy = condition.settings.get("maxmemory-policy", "noeviction")
+    if policy != "noeviction" and condition.settings.get("maxmemory") != "0":
+        raise SettingsError(
+            f"frontier: {condition.server} throws data away when it is full (maxmemory-policy {policy}); "
+            "a crawl needs noeviction"
+        )
+
+
+def warnings(condition: Condition) -> list[str]:
+    """Sentences about what this server could lose, and when."""
+    settings, name = condition.settings, condition.server
+    if not settings:
+        return [f"{name} does not tell its settings (CONFIG GET): whether it could lose data is not known"]
+    found = []
+    if settings["appendonly"] != "yes" and not condition.replicas:
+        found.append(
+            f"{name} keeps the crawl in memory only (appendonly no): a restart of it loses "
+            + ("what came after the last snapshot" if settings["save"] else "everything")
+            + "; set appendonly yes and appendfsync always"
+        )
+    elif settings["appendonly"] == "yes" and settings["appendfsync"] != "always" and not condition.replicas:
+        found.append(
+            f"{name} writes to disk later than it answers (appendfsync {settings['appendfsync']}): a power cut loses "
+            "a second or more of acknowledged work; set appendfsync always, or add a replica"
+        )
+    if settings["maxmemory-policy"] != "noeviction":
+        found.append(f"{name} would throw data away if maxmemory were set (maxmemory-policy): set noeviction")
+    if int(settings["set-max-intset-entries"]) < _BUCKET_ENTRIES:
+        found.append(f"{name} has set-max-intset-entries under {_BUCKET_ENTRIES}: known URLs take ten times the memory")
+    return found

@@ -1,0 +1,285 @@
+"""Calls of scripts, many in one pipeline per server; waits out what passes, names what does not.
+
+Every error of the library ends here: trouble that may pass (a server that restarts, fails over, is full) is waited
+for, everything else leaves as `BackendLost`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import cache
+from hashlib import sha1
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError, NoScriptError, RedisError, ResponseError, TimeoutError
+
+from lycosa.errors import BackendLost
+from lycosa.frontier.redis_place import Address, Places, Server, places_of
+from lycosa.frontier.redis_value import encode
+
+logger = logging.getLogger(__name__)
+
+# A server that is away longer than this is not about to come back.
+MAX_OUTAGE_SECONDS = 600.0
+FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.02, 2.0
+CONNECT_SECONDS, ANSWER_SECONDS = 5.0, 30.0
+CONFIRM_MILLISECONDS = 1000
+# What a server says while it starts, fails over, or has no room: all of that may pass.
+PASSING = (
+    "MOVED",
+    "ASK",
+    "CLUSTERDOWN",
+    "TRYAGAIN",
+    "READONLY",
+    "LOADING",
+    "MASTERDOWN",
+    "OOM",
+    "MISCONF",
+    "NOREPLICAS",
+)
+_UNSURE = (ConnectionError, TimeoutError, OSError)
+# The verbs of a partition, and those of the crawl as a whole; each stands behind what all of its kind share.
+_PRELUDES = {
+    "partition": ("add", "take", "settle", "release", "hold", "look", "claim", "unclaim", "readmit", "ring", "recall"),
+    "crawl": ("join", "beat", "leave", "done", "agree", "budget"),
+}
+
+
+class Call(NamedTuple):
+    """One verb for one partition; for the crawl as a whole if that is None."""
+
+    verb: str
+    partition: int | None
+    args: dict[str, Any]
+    # Whether it may be sent once more when nobody knows whether the first try arrived.
+    is_repeatable: bool = True
+
+
+@cache
+def scripts() -> dict[str, str]:
+    """The verbs as Lua."""
+    folder = files("lycosa.frontier") / "lua"
+    return {
+        verb: (folder / f"{prelude}.lua").read_text() + (folder / f"{verb}.lua").read_text()
+        for prelude, verbs in _PRELUDES.items()
+        for verb in verbs
+    }
+
+
+@cache
+def digests() -> dict[str, str]:
+    """The names under which a server knows the scripts."""
+    return {verb: sha1(script.encode(), usedforsecurity=False).hexdigest() for verb, script in scripts().items()}
+
+
+class Link:
+    """The way to the servers of one frontier."""
+
+    def __init__(self, address: Address, replicas: int = 0) -> None:
+        self.address = address
+        self.replicas = replicas  # that must have a write before it counts
+        self.has_been_unsure = False
+        self._places: Places = places_of(address)
+        self._clients: dict[Server, Redis] = {}
+        self._is_away = False
+
+    async def one(self, verb: str, partition: int | None, args: dict[str, Any]) -> Any:
+        """Run one verb."""
+        (reply,) = await self.run([Call(verb, partition, args)])
+        return reply
+
+    async def run(self, calls: Sequence[Call], *, is_durable: bool = False) -> list[Any]:
+        """The replies to these calls, in their order; durable ones are with the replicas when this returns."""
+        replies: dict[int, Any] = {}
+        async for _ in self._patience():
+            waiting = [place for place in range(len(calls)) if place not in replies]
+            try:
+                groups = self._by_server(waiting, calls)
+            except (RedisError, OSError) as error:
+                self._note_trouble(error)
+                continue
+            done = await asyncio.gather(
+                *(self._send(server, places, calls, is_durable=is_durable) for server, places in groups.items())
+            )
+            for some in done:
+                replies |= some
+            if len(replies) == len(calls):
+                self._note_peace()
+                return [replies[place] for place in range(len(calls))]
+        raise BackendLost(f"{self.address} has not answered for {MAX_OUTAGE_SECONDS:.0f} s; the same command goes on")
+
+    async def command(self, tag: str, *words: Any) -> Any:
+        """One plain command to the server that holds this tag."""
+        async for _ in self._patience():
+            try:
+                client: Any = self.client(self._places.of(tag))
+                reply = await client.execute_command(*words)
+                self._note_peace()
+                return reply
+            except (RedisError, OSError) as error:
+                self._note_trouble(error)
+                await self._look_again()
+        raise BackendLost(f"{self.address} has not answered for {MAX_OUTAGE_SECONDS:.0f} s; the same command goes on")
+
+    def servers(self, tags: Sequence[str]) -> list[Server]:
+        """The servers that hold these tags."""
+        return sorted({self._places.of(tag) for tag in tags})
+
+    def client(self, server: Server) -> Redis:
+        """The connections to one server."""
+        if server not in self._clients:
+            self._clients[server] = Redis(
+                host=server.host,
+                port=server.port,
+                socket_connect_timeout=CONNECT_SECONDS,
+                socket_timeout=ANSWER_SECONDS,
+                retry=Retry(NoBackoff(), 0),
+                **self.address.options,
+            )
+        return self._clients[server]
+
+    async def close(self) -> None:
+        for client in self._clients.values():
+            await client.aclose()
+        self._clients.clear()
+
+    # ---- one pipeline
+
+    def _by_server(self, waiting: list[int], calls: Sequence[Call]) -> dict[Server, list[int]]:
+        groups: dict[Server, list[int]] = defaultdict(list)
+        for place in waiting:
+            groups[self._places.of(self.address.tag(calls[place].partition))].append(place)
+        return groups
+
+    async def _send(
+        self, server: Server, places: list[int], calls: Sequence[Call], *, is_durable: bool
+    ) -> dict[int, Any]:
+        """What was answered. What was not, will be sent again."""
+        must_confirm = is_durable and self.replicas > 0
+        pipeline = self.client(server).pipeline(transaction=False)
+        for place in places:
+            call = calls[place]
+            tag = self.address.tag(call.partition)
+            pipeline.execute_command("EVALSHA", digests()[call.verb], 1, tag, encode(call.args))
+        if must_confirm:
+            pipeline.execute_command("WAIT", self.replicas, CONFIRM_MILLISECONDS)
+        try:
+            answers = await pipeline.execute(raise_on_error=False)
+        except (RedisError, OSError) as error:
+            return await self._unanswered(error, places, calls)
+        confirmed = answers.pop() if must_confirm else self.replicas
+        replies = await self._sorted_out(server, places, answers)
+        if isinstance(confirmed, int) and confirmed >= self.replicas:
+            return replies
+        self._note_trouble(f"{self.replicas} replicas should have every write, only {confirmed} confirmed the last")
+        # What may be sent again is, until it is confirmed; of a lease that was given out we make sure here.
+        for place in [place for place in replies if calls[place].is_repeatable]:
+            calls[place].args["is_again"] = True
+            del replies[place]
+        if replies:
+            await self._confirm(server, self.address.tag(calls[places[0]].partition))
+        return replies
+
+    async def _sorted_out(self, server: Server, places: list[int], answers: list[Any]) -> dict[int, Any]:
+        replies: dict[int, Any] = {}
+        for place, answer in zip(places, answers, strict=True):
+            match answer:
+                case NoScriptError():
+                    await self._load(server)
+                case ResponseError() if str(answer).startswith("LOST"):
+                    raise BackendLost(
+                        f"INCOMPLETE: the data of this crawl are gone from {self.address} ({answer}). "
+                        "Pages fetched so far are in the folders; give the crawl another name to begin anew"
+                    )
+                case RedisError() if _may_pass(answer):
+                    self._note_trouble(answer)
+                    await self._look_again()
+                case RedisError():
+                    raise BackendLost(f"{self.address}: {answer}")
+                case _:
+                    replies[place] = answer
+        return replies
+
+    async def _unanswered(self, error: Exception, places: list[int], calls: Sequence[Call]) -> dict[int, Any]:
+        if not isinstance(error, _UNSURE) and not _may_pass(error):
+            raise BackendLost(f"{self.address}: {error}") from error
+        self._note_trouble(error)
+        self.has_been_unsure = True
+        for place in places:
+            calls[place].args["is_again"] = True
+        await self._look_again()
+        return {}
+
+    async def _load(self, server: Server) -> None:
+        pipeline = self.client(server).pipeline(transaction=False)
+        for script in scripts().values():
+            pipeline.execute_command("SCRIPT LOAD", script)
+        try:
+            await pipeline.execute()
+        except (RedisError, OSError) as error:
+            self._note_trouble(error)
+
+    async def _confirm(self, server: Server, tag: str) -> None:
+        """Replication keeps the order: once a later write is there, so are all before it."""
+        async for _ in self._patience():
+            pipeline = self.client(server).pipeline(transaction=False)
+            pipeline.execute_command("SET", f"{tag}w", 1)
+            pipeline.execute_command("WAIT", self.replicas, CONFIRM_MILLISECONDS)
+            try:
+                _, confirmed = await pipeline.execute()
+            except (RedisError, OSError):
+                return
+            if confirmed >= self.replicas:
+                return
+
+    # ---- trouble
+
+    async def _patience(self) -> Any:
+        """Turns with growing pauses between them, as many as fit into the longest outage."""
+        loop = asyncio.get_running_loop()
+        until, pause = loop.time() + MAX_OUTAGE_SECONDS, FIRST_PAUSE_SECONDS
+        while loop.time() < until:
+            yield
+            if self._is_away:
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, MAX_PAUSE_SECONDS)
+
+    async def _look_again(self) -> None:
+        try:
+            await asyncio.to_thread(self._places.discover)
+        except (RedisError, OSError) as error:
+            self._note_trouble(error)
+
+    def _note_trouble(self, error: object) -> None:
+        if not self._is_away:
+            logger.warning("%s: %s; the crawl waits until this has passed", self.address, error)
+        self._is_away = True
+
+    def _note_peace(self) -> None:
+        if self._is_away:
+            logger.warning("%s answers again; the crawl goes on", self.address)
+        self._is_away = False
+
+
+def _may_pass(error: object) -> bool:
+    return isinstance(error, _UNSURE) or str(error).startswith(PASSING) or type(error).__name__ in _PASSING_KINDS
+
+
+# redis-py cuts off the code word of those it has a class for.
+_PASSING_KINDS = {
+    "MovedError",
+    "AskError",
+    "ClusterDownError",
+    "MasterDownError",
+    "TryAgainError",
+    "ReadOnlyError",
+    "BusyLoadingError",
+    "OutOfMemoryError",
+}

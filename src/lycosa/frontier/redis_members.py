@@ -1,0 +1,108 @@
+"""Who takes part: heartbeats, the ring over the live workers, and what those who are gone leave behind."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from lycosa.clock import Clock
+from lycosa.frontier.redis_crawl import Crawl
+from lycosa.frontier.redis_link import Call, Link
+from lycosa.frontier.redis_ring import ring_entries
+from lycosa.frontier.redis_value import text
+
+NODES_PER_MACHINE = 1024
+BEAT_SECONDS = 2.0
+# Longer than a pause for breath of a busy machine, much shorter than a lease.
+SILENCE_SECONDS = 15.0
+
+RunAll = Callable[[Sequence[Call]], Awaitable[list[Any]]]
+
+
+class Outlook(msgspec.Struct, frozen=True):
+    """How the crawl as a whole stands."""
+
+    number: int  # of this machine; -1: it takes no part
+    version: int
+    nodes: list[int]
+    everywhere: int  # the ring version that all partitions have
+    gone: list[tuple[int, int]]
+    lowest: int
+    settings_version: int
+    now: float
+
+
+class Members:
+    """This machine among the others. `run` sends calls to partitions."""
+
+    def __init__(self, link: Link, crawl: Crawl, name: str, workers: int, fake_clock: Clock | None) -> None:
+        self._link = link
+        self._crawl = crawl
+        self._name = name
+        self._workers = workers
+        self._fake_clock = fake_clock
+        self._nonce = secrets.token_hex(8)
+        self.outlook = Outlook(-1, 0, [], 0, [], -1, 0, 0.0)
+
+    def node(self, worker: int) -> int:
+        """A worker of this machine as all machines know it."""
+        return max(self.outlook.number, 0) * NODES_PER_MACHINE + worker
+
+    def nodes(self) -> list[int]:
+        """The workers of this machine."""
+        return [self.node(worker) for worker in range(self._workers)]
+
+    async def join(self, run: RunAll) -> None:
+        """Take part, and clean up after those who are gone."""
+        self._nonce = secrets.token_hex(8)
+        await self._ask("join", name=self._name, workers=self._workers)
+        await self.tidy(run)
+
+    async def beat(self, run: RunAll) -> bool:
+        """Show that this machine lives. False if it was taken for dead: its leases are gone, and it has joined anew."""
+        await self._ask("beat", number=self.outlook.number)
+        if self.outlook.number < 0:
+            await self.join(run)
+            return False
+        # One is enough to tidy up; if it fails, it does so at its next beat.
+        if self.outlook.lowest == self.outlook.number:
+            await self.tidy(run)
+        return True
+
+    async def leave(self, run: RunAll) -> None:
+        """Take no further part; the others go on with this machine's hosts."""
+        if self.outlook.number < 0:
+            return
+        await self._ask("leave", number=self.outlook.number)
+        if self.outlook.lowest >= 0:
+            await self.tidy(run)
+
+    async def tidy(self, run: RunAll) -> None:
+        """Bring the ring to all partitions, then pass on what those who are gone had. Doing it twice harms nobody."""
+        outlook, everywhere = self.outlook, range(self._crawl.partitions)
+        if outlook.everywhere < outlook.version:
+            entries = text(ring_entries(outlook.nodes))
+            ring = {"version": outlook.version, "entries": entries, "nodes": outlook.nodes}
+            await run([Call("ring", partition, dict(ring)) for partition in everywhere])
+        for node, version in outlook.gone:
+            await self._pass_on(run, node, version)
+        if outlook.everywhere < outlook.version or outlook.gone:
+            await self._ask("done", version=outlook.version, gone=outlook.gone, number=outlook.number)
+
+    async def _pass_on(self, run: RunAll, node: int, version: int) -> None:
+        left = list(range(self._crawl.partitions))
+        while left:
+            # If the node is in the ring again, its hosts stay in its lists: only the leases are to be given back.
+            is_for_good = node not in self.outlook.nodes
+            args = {"nodes": [node], "before_ring": version, "is_for_good": is_for_good}
+            answers = await run([Call("release", partition, dict(args)) for partition in left])
+            left = [partition for partition, (_, passed_on) in zip(left, answers, strict=True) if passed_on]
+
+    async def _ask(self, verb: str, **args: Any) -> None:
+        args |= {"id": self._crawl.id, "nonce": self._nonce, "silence_seconds": SILENCE_SECONDS}
+        if self._fake_clock:
+            args["now"] = self._fake_clock()
+        self.outlook = msgspec.msgpack.decode(await self._link.one(verb, None, args), type=Outlook)

@@ -1,0 +1,72 @@
+"""The frontier on Redis keeps the contract: on one server, and on a cluster of three primaries with replicas."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from itertools import count
+
+import pytest
+
+from lycosa.frontier.redis import RedisFrontier
+from lycosa.frontier.rules import FrontierRules
+
+from .contract import FrontierContract
+from .redis_servers import RedisCluster, RedisServer, needs_redis
+from .stage import FakeClock, OpenFrontier
+
+pytestmark = needs_redis
+numbers = count(1)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RedisServer]:
+    with RedisServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RedisCluster]:
+    with RedisCluster() as cluster:
+        yield cluster
+
+
+class _Opened:
+    """Frontiers that are closed when the test is over."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._frontiers: list[RedisFrontier] = []
+
+    def __call__(self, rules: FrontierRules, clock: FakeClock) -> RedisFrontier:
+        separator = "&" if "?" in self._address else "?"
+        address = f"{self._address}{separator}crawl=test{next(numbers)}"
+        self._frontiers.append(RedisFrontier(address, rules, fake_clock=clock))
+        return self._frontiers[-1]
+
+    async def close(self) -> None:
+        for frontier in self._frontiers:
+            await frontier.close()
+
+
+class TestRedisFrontier(FrontierContract):
+    @pytest.fixture
+    async def open_frontier(self, server: RedisServer) -> AsyncIterator[OpenFrontier]:
+        opened = _Opened(server.address)
+        yield opened
+        await opened.close()
+
+
+class TestRedisFrontierOfOnePartition(FrontierContract):
+    @pytest.fixture
+    async def open_frontier(self, server: RedisServer) -> AsyncIterator[OpenFrontier]:
+        opened = _Opened(server.address + "?partitions=1")
+        yield opened
+        await opened.close()
+
+
+class TestRedisClusterFrontier(FrontierContract):
+    @pytest.fixture
+    async def open_frontier(self, cluster: RedisCluster) -> AsyncIterator[OpenFrontier]:
+        opened = _Opened(cluster.address)
+        yield opened
+        await opened.close()
