@@ -1,4 +1,4 @@
-"""Every malformed answer ends in a recorded outcome, the one written here; none crashes, hangs or hurts its neighbours."""
+"""Every malformed answer ends in the outcome written here; none crashes, hangs or hurts its neighbours."""
 
 from __future__ import annotations
 

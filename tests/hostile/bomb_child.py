@@ -1,0 +1,43 @@
+"""A crawl in a process of its own, which tells how far its memory grew: `python -m tests.hostile.bomb_child JSON`.
+
+It first crawls the harmless seeds, so that libraries are loaded and buffers made, then the bombs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from lycosa import Crawler
+
+
+def peak_bytes() -> int:
+    """The most memory this process has held so far."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
+
+
+async def _crawl(seeds: list[str], settings: dict[str, Any]) -> dict[str, int]:
+    with tempfile.TemporaryDirectory() as folder:
+        crawler = Crawler(seeds, folder=folder, **settings)
+        counts = await crawler.run()
+    return {"stored": counts.stored, "failed": counts.failed, "read": counts.read, "crashed": counts.crashed}
+
+
+async def main(order: dict[str, Any]) -> None:
+    settings = order["settings"]
+    await _crawl(order["harmless"], settings)
+    before = peak_bytes()
+    result = []
+    for bomb in order["bombs"]:
+        counts = await _crawl([bomb], settings)
+        result.append({"url": bomb, "growth_bytes": peak_bytes() - before, **counts})
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    asyncio.run(main(json.loads(sys.argv[1])))

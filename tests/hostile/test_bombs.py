@@ -1,0 +1,78 @@
+"""A few kilobytes that claim to be a gigabyte: wherever they explode, memory stays where it was."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lycosa.fetch.coding import decode
+from lycosa.simweb import Exchange, HandWeb
+from lycosa.simweb.hostile.bombs import BOMB_BYTES, CODINGS, PLACES, bomb, bomb_bytes
+from lycosa.simweb.hostile.traps import html
+
+from .conftest import hand_settings
+
+MAX_GROWTH_BYTES = 64 * 1024 * 1024
+
+
+def put_bomb(web: HandWeb, coding: str, place: str) -> str:
+    """A host with one bomb; returns the seed that leads to it."""
+    host = f"{coding}-{place}.test"
+    reply = bomb(coding, place)
+
+    async def explode(exchange: Exchange) -> None:
+        exchange.reply(reply)
+
+    home = web.page(f"http://{host}/", html(host))
+    match place:
+        case "robots":
+            web.behave(f"http://{host}/robots.txt", explode)
+        case "sitemap" | "gz-sitemap":
+            web.robots(host, "Sitemap: /bomb.xml")
+            web.behave(f"http://{host}/bomb.xml", explode)
+        case _:
+            web.robots(host, "")
+            return web.behave(f"http://{host}/bomb", explode)
+    return home
+
+
+async def growth(web: HandWeb, bombs: list[str], **settings: Any) -> list[dict[str, Any]]:
+    """How far the memory of a crawl of its own process grew, after each bomb."""
+    harmless = [web.page("http://harmless.test/", html("harmless") + "x" * 3_000_000)]
+    chosen = {**hand_settings(web), "circuit_seconds": 0.0, **settings}
+    order = {"settings": chosen, "harmless": harmless, "bombs": bombs}
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.hostile.bomb_child", json.dumps(order),
+        stdout=asyncio.subprocess.PIPE, cwd=Path(__file__).parents[2],
+    )  # fmt: skip
+    out, _ = await child.communicate()
+    assert child.returncode == 0
+    grown: list[dict[str, Any]] = json.loads(out)
+    return grown
+
+
+@pytest.mark.row("M", "S4")
+async def test_bombs_of_every_coding_at_every_place_leave_memory_alone(web: HandWeb, record_property: Any) -> None:
+    bombs = [put_bomb(web, coding, place) for coding in CODINGS for place in PLACES]
+    grown = await growth(web, bombs)
+    assert len(grown) == len(CODINGS) * len(PLACES)
+    assert not [bomb for bomb in grown if bomb["crashed"]]
+    most = max(bomb["growth_bytes"] for bomb in grown)
+    text = f"{len(grown)} bombs of {BOMB_BYTES // 2**20:,} MiB: +{most / 2**20:.0f} MiB"
+    record_property("M", text)
+    record_property("S4", text)
+    assert most <= MAX_GROWTH_BYTES, [(bomb["url"], bomb["growth_bytes"] >> 20) for bomb in grown]
+
+
+@pytest.mark.parametrize("coding", [coding for coding in CODINGS if coding != "zstd"])
+def test_a_bomb_is_one(coding: str) -> None:
+    body = bomb_bytes(coding)
+    assert len(body) < 2_000_000
+    decoded = decode(body, [coding], 30_000_000)
+    assert decoded.is_cut
+    assert decoded.body.count(b" ") == 30_000_000
