@@ -65,6 +65,14 @@ class FrontierContract:
         await stage.settle(await stage.take_one(), discovered=[page("a/2"), page("b/1"), page("a/1")])
         assert sorted(await stage.visit_all()) == ["a/2", "b/1"]
 
+    async def test_what_two_visits_of_one_call_discover_is_added_once(self, stage: Stage) -> None:
+        await stage.open_hosts("a/1", "b/1")
+        found = [page("c/1"), page("c/2")]
+        ends = [Settlement(lease.token, STORED, discovered=found) for lease in await stage.take()]
+        assert await stage.frontier.settle(ends) == []
+        assert stage.frontier.counts().queued == 2
+        assert await stage.visit_all() == ["c/1", "c/2"]
+
     # ---- leases
 
     async def test_a_host_has_one_lease_at_a_time(self, stage: Stage) -> None:

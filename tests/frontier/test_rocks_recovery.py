@@ -15,8 +15,8 @@ from lycosa.frontier import host, hosts, rocks
 from lycosa.frontier.rocks import RocksFrontier
 from lycosa.frontier.rules import FrontierRules
 from lycosa.frontier.seen import FILE_NAME
-from lycosa.frontier.tables import Tables
-from lycosa.model import Kind, OutcomeKind, Settlement
+from lycosa.frontier.tables import HostRecord, Tables, queue_key
+from lycosa.model import Kind, Lease, OutcomeKind, Settlement
 
 from .stage import FakeClock, Stage, page, rules_pending
 
@@ -208,6 +208,32 @@ async def test_a_clock_set_back_does_not_lengthen_a_pause(folder: Path) -> None:
     assert moment - clock() <= 10.0
 
 
+async def test_what_is_acknowledged_was_put_on_the_disk_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A power cut takes what was not synced. A pause shorter than a machine's start need not be kept over one."""
+    synced_at: list[int] = []
+    put = Tables.sync
+
+    def sync(tables: Tables) -> None:
+        written = tables.writes()
+        put(tables)
+        synced_at.append(written)
+
+    monkeypatch.setattr(Tables, "sync", sync)
+    clock = FakeClock()
+    frontier = RocksFrontier(folder, FrontierRules(durability="power", seen_capacity=1000), clock)
+    stage = Stage(frontier, clock)
+    await stage.add("a/1", "a/2")
+    assert synced_at[-1] == frontier._tables.writes()
+    lease = await stage.take_one()
+    assert synced_at[-1] < frontier._tables.writes(), "a pause of a second"
+    await stage.read_robots(lease, delay=60.0)
+    assert synced_at[-1] == frontier._tables.writes()
+    clock.advance(60.0)
+    await stage.take_one()
+    assert synced_at[-1] == frontier._tables.writes(), "a pause of a minute"
+    await frontier.close()
+
+
 # ---- the URL-seen test
 
 
@@ -288,6 +314,10 @@ async def test_an_overfull_exact_filter_loses_nothing(folder: Path) -> None:
 # ---- what must not grow
 
 
+def urls(leases: list[Lease]) -> set[str]:
+    return {lease.target.url for lease in leases}
+
+
 async def test_reading_a_queue_never_passes_what_was_visited(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """RocksDB passes deleted entries one by one: a reader that starts at the front gets slower with every visit."""
     monkeypatch.setattr(host, "HEAD_ENTRIES", 2)
@@ -307,6 +337,40 @@ async def test_reading_a_queue_never_passes_what_was_visited(folder: Path, monke
         assert gone == []
     # The cursor stands where the last visit ended, not at the front.
     assert record.cursor[0] > 0
+
+
+def test_a_better_entry_does_not_send_the_reader_back_over_what_was_visited() -> None:
+    busy = host.Host(HostRecord("a", 1), 0)
+    busy.activate()
+    busy.has_more = False
+    keys = [queue_key(1, 6, serial) for serial in range(1, 4)]
+    for key in keys:
+        busy.push(key, b"")
+    for key in keys:
+        busy.drop(key)
+    better = queue_key(1, 2, 9)
+    busy.push(better, b"")
+    busy.drop(better)
+    assert busy.record.cursor == keys[-1][4:]
+
+
+@pytest.mark.parametrize("end", ["released", "restarted"])
+async def test_a_host_with_a_long_delay_gives_its_place_to_others_when_its_worker_is_gone(
+    folder: Path, end: str
+) -> None:
+    clock = FakeClock()
+    rules = FrontierRules(durability="process", seen_capacity=1000, max_active_hosts=1)
+    stage = Stage(RocksFrontier(folder, rules, clock), clock)
+    await stage.open_hosts("slow/1", delay=3000.0)
+    assert urls(await stage.next_leases()) == {"http://slow/1"}
+    if end == "released":
+        assert await stage.frontier.release(0) == 1
+    else:
+        await stage.frontier.close()
+        stage = Stage(RocksFrontier(folder, rules, clock), clock)
+        assert await stage.take() == []
+    await stage.add("other/1")
+    assert urls(await stage.next_leases()) == {"http://other/robots.txt"}
 
 
 async def test_settled_leases_leave_nothing_in_memory(folder: Path) -> None:

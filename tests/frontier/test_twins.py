@@ -146,9 +146,7 @@ class Twins(RuleBasedStateMachine):
         for _ in range(rounds):
             for worker in range(WORKERS):
                 self.take(worker)
-            for name in sorted(self.leases):
-                if draw.random() < 0.9:
-                    self.settle(draw, name)
+            self.settle(draw, [name for name in sorted(self.leases) if draw.random() < 0.9])
             self.clock.advance(pause)
 
     @rule(worker=st.integers(0, WORKERS - 1))
@@ -168,14 +166,16 @@ class Twins(RuleBasedStateMachine):
     def seen_in(lease: Lease) -> tuple[object, ...]:
         return (lease.target, lease.expires_at, lease.robots_at, lease.validators)
 
-    def settle(self, draw: Random, name: str) -> None:
-        pair = self.leases.pop(name)
-        self.spent.append(pair)
-        how = some_end(draw, pair[0].target, self.clock())
-        for frontier, lease in zip(self.both(), pair, strict=True):
+    def settle(self, draw: Random, names: list[str]) -> None:
+        """Several in one call, as workers do; what they discover overlaps."""
+        pairs = [self.leases.pop(name) for name in names]
+        self.spent += pairs
+        hows = [some_end(draw, mine.target, self.clock()) for mine, _ in pairs]
+        for number, frontier in enumerate(self.both()):
+            ends = [Settlement(pair[number].token, **how) for pair, how in zip(pairs, hows, strict=True)]
             # A lease holds until somebody takes after its time.
-            assert self.run(frontier.settle([Settlement(lease.token, **how)])) == []
-        self.known.update(target.fingerprint for target in how["discovered"])
+            assert self.run(frontier.settle(ends)) == []
+        self.known.update(target.fingerprint for how in hows for target in how["discovered"])
 
     @precondition(lambda self: self.spent)
     @rule(draw=seeds)
