@@ -228,11 +228,9 @@ class RedisFrontier:
 
     async def history(self, url_fingerprint: bytes) -> History | None:
         """What is known of a visited URL. Asks every partition: a fingerprint does not tell its host."""
-        for partition in range(self._crawl.partitions):
-            tag = self.address.tag(partition)
-            if past := await self._link.command(tag, "HGET", f"{tag}y", url_fingerprint):
-                return _decode_history(past)
-        return None
+        tags = [self.address.tag(partition) for partition in range(self._crawl.partitions)]
+        found = await asyncio.gather(*(self._link.command(tag, "HGET", f"{tag}y", url_fingerprint) for tag in tags))
+        return next((_decode_history(past) for past in found if past), None)
 
     async def readmit(self) -> int:
         """Queue every page visited before once more, for a revisit. Returns how many."""
@@ -422,7 +420,7 @@ class RedisFrontier:
             visits = history.visits if history else 0
             self._held[token] = _Held(target, rank >= 0, worker, expires_at, visits, [])
             validators = Validators(history.etag, history.last_modified, history.digest) if history else None
-            leases.append(Lease(token, target, expires_at, robots_at, validators))
+            leases.append(Lease(token, target, float(expires_at), float(robots_at), validators))
         return leases
 
     # ---- settling
