@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from socket import gethostname
 
 from lycosa.clock import Clock, steady_clock
 from lycosa.crawler import Visitor
@@ -86,8 +87,28 @@ def open_frontier(settings: Settings, folder: Path, workers: int, clock: Clock) 
             from lycosa.frontier.memory import MemoryFrontier
 
             return MemoryFrontier(rules, clock)
+        case address if is_shared(address):
+            from lycosa.frontier.redis import RedisFrontier
+
+            # Whoever has locked this folder on this machine is the only one of this name.
+            return RedisFrontier(address, rules, name=f"{gethostname()}:{folder.resolve()}", clock=clock)
         case kind:
-            raise SettingsError(f"frontier: no such kind {kind!r} (rocks, memory)")
+            raise SettingsError(f"frontier: no such kind {kind!r} (rocks, memory, redis://…)")
+
+
+def is_shared(frontier: str) -> bool:
+    """Whether several machines may crawl together with this frontier."""
+    return frontier.startswith(("redis", "rediss")) and "://" in frontier
+
+
+async def agree(settings: Settings, seeds: Sequence[ParsedUrl]) -> tuple[Settings, list[ParsedUrl]]:
+    """The settings and seeds by which all machines of a crawl go; a crawl of one machine has its own."""
+    if not is_shared(settings.frontier):
+        return settings, list(seeds)
+    from lycosa.frontier.redis_agree import agree as agree_in_store
+
+    agreed, urls = await agree_in_store(settings, [seed.url for seed in seeds])
+    return agreed, parse_seeds(urls)
 
 
 def link_policy(settings: Settings, seeds: Iterable[ParsedUrl], fingerprinter: Fingerprinter) -> LinkPolicy:

@@ -13,7 +13,7 @@ from typing import IO
 
 import msgspec
 
-from lycosa.build import open_frontier, recover_folder, seed_targets, worker_count, write_seeds
+from lycosa.build import agree, open_frontier, recover_folder, seed_targets, worker_count, write_seeds
 from lycosa.clock import steady_clock
 from lycosa.dispatch import Counter, EmbeddedFrontier
 from lycosa.errors import BackendLost, LycosaError, SettingsError
@@ -92,6 +92,7 @@ class Parent:
 
     async def run(self, seeds: Sequence[ParsedUrl], *, revisit: bool = False) -> Ending:
         """Crawl until there is nothing left to do, or until `stop`."""
+        self._settings, seeds = await agree(self._settings, seeds)
         with self._disk():
             write_seeds(self._folder, seeds)
             self.recovery = recover_folder(self._settings, self._folder)

@@ -1,0 +1,79 @@
+"""One set of settings and seeds for all machines of a crawl, kept in the store under a version."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from lycosa.errors import SettingsError
+from lycosa.frontier.redis_crawl import Crawl, open_crawl
+from lycosa.frontier.redis_link import Link
+from lycosa.frontier.redis_place import Address, parse_address
+from lycosa.settings import Settings
+
+# A machine's own affair: what it has, not what is crawled.
+LOCAL = frozenset({"frontier", "workers", "connections", "dns_servers", "warc_bytes", "parquet_rows", "seeds"})
+
+
+class Agreement(msgspec.Struct, frozen=True):
+    """What all machines go by."""
+
+    version: int
+    settings: dict[str, object]
+    seeds: list[str]
+
+
+async def agree(settings: Settings, seeds: Sequence[str]) -> tuple[Settings, list[str]]:
+    """The settings and seeds of the crawl: this command's if it is the first, else those of the store."""
+    link = Link(parse_address(settings.frontier))
+    try:
+        crawl = await open_crawl(link)
+        while True:
+            stored = await _exchange(link, crawl)
+            wanted = _wanted(link.address, stored, settings, seeds)
+            # Somebody else may be the first in this very moment: then look again.
+            if wanted.version == stored.version or (await _exchange(link, crawl, wanted)).version == wanted.version:
+                return _applied(settings, wanted), wanted.seeds
+    finally:
+        await link.close()
+
+
+async def _exchange(link: Link, crawl: Crawl, wanted: Agreement | None = None) -> Agreement:
+    args: dict[str, object] = {"id": crawl.id}
+    if wanted:
+        args["version"] = wanted.version - 1
+        args["settings"] = msgspec.json.encode(wanted.settings).decode()
+        args["seeds"] = msgspec.json.encode(wanted.seeds).decode()
+    version, settings, seeds = await link.one("agree", None, args)
+    return Agreement(
+        version, msgspec.json.decode(settings or b"{}"), msgspec.json.decode(seeds or b"[]", type=list[str])
+    )
+
+
+def _wanted(address: Address, stored: Agreement, mine: Settings, seeds: Sequence[str]) -> Agreement:
+    """What should be in force. Raises `SettingsError` where this command asks for something else than the store has."""
+    own, usual = _shared(mine), _shared(Settings())
+    if stored.version == 0:
+        return Agreement(1, own, list(seeds))
+    differing = [name for name, value in own.items() if value not in (usual[name], stored.settings.get(name))]
+    added = [seed for seed in seeds if seed not in stored.seeds]
+    if not differing and not added:
+        return stored
+    if not address.may_update:
+        what = f"{differing[0]} is {stored.settings.get(differing[0])!r}" if differing else f"{added[0]} is no seed"
+        raise SettingsError(
+            f"the crawl {address.crawl!r} is under way with other settings: {what} there. Leave it out of this "
+            "command, or add settings=update to the frontier's address to change it for all machines"
+        )
+    changes = {name: own[name] for name in differing}
+    return Agreement(stored.version + 1, stored.settings | changes, stored.seeds + added)
+
+
+def _shared(settings: Settings) -> dict[str, object]:
+    return {name: value for name, value in msgspec.to_builtins(settings).items() if name not in LOCAL}
+
+
+def _applied(mine: Settings, agreement: Agreement) -> Settings:
+    local = {name: value for name, value in msgspec.to_builtins(mine).items() if name in LOCAL}
+    return msgspec.convert(agreement.settings | local, Settings)
