@@ -10,7 +10,7 @@ CHINESE = "人工智能的发展改变了我们的生活方式，许多人开始
 
 
 def digest(text: str) -> bytes:
-    return text_digest(tokens_of(text))
+    return text_digest(tokens_of(text).tobytes())
 
 
 @pytest.mark.parametrize(

@@ -3,31 +3,31 @@
 One-permutation MinHash. Every shingle of three tokens gets a number; the range of numbers is cut into bins, and of each
 bin the smallest number counts. A sketch keeps two bits for each of 2,048 bins (empty, or one of three hashes of its
 smallest number): enough to tell how alike two texts are to 0.8 percentage points at 90 %. The bands of a signature hash
-the smallest numbers of 63 wider bins, seven at a time: two texts that share a band are worth comparing.
+the smallest numbers of 42 wider bins, six at a time: two texts that share a band are worth comparing.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lycosa.dedupe.tokens import Numbers, mixed, text_digest, tokens_of
+from lycosa.dedupe.tokens import Numbers, codes, mixed, text_digest, tokens_of
 
 Shingles = NDArray[np.uint32]
 
 SHINGLE_TOKENS = 3
-# Two texts that are 90 % alike share one of nine bands of seven rows in 99.7 % of cases, at 50 % in 7 %.
-BANDS = 9
-ROWS_PER_BAND = 7
+# Two texts that are 90 % alike share one of seven bands of six rows in 99.5 % of cases, at 50 % in 10 %.
+BANDS = 7
+ROWS_PER_BAND = 6
 BAND_BYTES = 8
 GROUP_BYTES = 8
 
-_ROWS = 64
-_ROW_SHIFT = np.uint32(32 - 6)
-_ROW_NUMBERS = np.arange(_ROWS, dtype=np.uint32)
-_ROW_EDGES = _ROW_NUMBERS << _ROW_SHIFT
+_ROWS = BANDS * ROWS_PER_BAND
+_ROW_STARTS = np.array([(row << 32) // _ROWS for row in range(_ROWS)], dtype=np.uint32)
+_ROW_ENDS = np.append(_ROW_STARTS[1:] - np.uint32(1), np.uint32((1 << 32) - 1))
 _SLOTS = 2048
 _SLOT_SHIFT = np.uint32(32 - 11)
 SKETCH_BYTES = _SLOTS // 4
@@ -37,7 +37,18 @@ _FACTORS = np.array((0x9FB21C651E98DF25, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F,
 _COLUMNS = mixed(np.arange(1, ROWS_PER_BAND + 1, dtype=np.uint64)) | np.uint64(1)
 _BAND_NUMBERS = np.arange(BANDS, dtype=np.uint64) << np.uint64(56)
 # Where a row without a number of its own looks for one: all other rows, in an order of its own.
-_DONORS = np.argsort(mixed(np.arange(_ROWS * _ROWS, dtype=np.uint64)).reshape(_ROWS, _ROWS), axis=1)
+_DONORS = np.argsort(mixed(np.arange(_ROWS * _ROWS, dtype=np.uint64)).reshape(_ROWS, _ROWS), axis=1).astype(np.uint8)
+
+
+def _find_compiled_sign() -> Callable[[str, Any, Any, Any, Any], tuple[bytes, bytes, bytes]] | None:
+    try:
+        from lycosa.dedupe._native import sign
+    except ImportError:  # not built: the arrays below give the same
+        return None
+    return sign
+
+
+compiled_sign = _find_compiled_sign()
 
 
 class Signature(NamedTuple):
@@ -56,8 +67,7 @@ class Signature(NamedTuple):
         if not raw:
             return NO_SIGNATURE
         bands_at, sketch_at = len(raw) - SKETCH_BYTES - BANDS * BAND_BYTES, len(raw) - SKETCH_BYTES
-        bands = tuple(raw[place : place + BAND_BYTES] for place in range(bands_at, sketch_at, BAND_BYTES))
-        return cls(raw[:bands_at], bands, raw[sketch_at:])
+        return cls(raw[:bands_at], _split(raw[bands_at:sketch_at]), raw[sketch_at:])
 
 
 NO_SIGNATURE = Signature()
@@ -65,11 +75,19 @@ NO_SIGNATURE = Signature()
 
 def signature_of(text: str) -> Signature:
     """The signature of any text; the empty one if it has no words."""
+    if compiled_sign is None:
+        return signature_of_arrays(text)
+    tokens, bands, sketch = compiled_sign(text, codes(), _FACTORS, _COLUMNS, _DONORS)
+    return Signature(text_digest(tokens), _split(bands), sketch) if tokens else NO_SIGNATURE
+
+
+def signature_of_arrays(text: str) -> Signature:
+    """The same without the compiled loop: 150 µs instead of 50 for 15,000 characters."""
     tokens = tokens_of(text)
     if not len(tokens):
         return NO_SIGNATURE
     shingles = _shingles(tokens)
-    return Signature(text_digest(tokens), _bands(shingles), _sketch(shingles))
+    return Signature(text_digest(tokens.astype("<u8").tobytes()), _bands(shingles), _sketch(shingles))
 
 
 def similarity(sketch: bytes, other: bytes) -> float:
@@ -117,17 +135,20 @@ def _sketch(shingles: Shingles) -> bytes:
 
 
 def _bands(shingles: Shingles) -> tuple[bytes, ...]:
-    rows = shingles.take(shingles.searchsorted(_ROW_EDGES), mode="clip")
-    is_filled = rows >> _ROW_SHIFT == _ROW_NUMBERS
+    rows = shingles.take(shingles.searchsorted(_ROW_STARTS), mode="clip")
+    is_filled = (rows >= _ROW_STARTS) & (rows <= _ROW_ENDS)
     if not is_filled.all():
         rows = _densified(rows, is_filled)
-    by_band = rows[: BANDS * ROWS_PER_BAND].reshape(BANDS, ROWS_PER_BAND)
+    by_band = rows.reshape(BANDS, ROWS_PER_BAND)
     keys = mixed((by_band * _COLUMNS).sum(axis=1)) >> np.uint64(8) | _BAND_NUMBERS
-    raw = keys.astype(">u8").tobytes()
-    return tuple(raw[place : place + BAND_BYTES] for place in range(0, len(raw), BAND_BYTES))
+    return _split(keys.astype(">u8").tobytes())
+
+
+def _split(bands: bytes) -> tuple[bytes, ...]:
+    return tuple(bands[place : place + BAND_BYTES] for place in range(0, len(bands), BAND_BYTES))
 
 
 def _densified(rows: Shingles, is_filled: NDArray[np.bool_]) -> Shingles:
     """Empty rows borrow (Shrivastava 2017): texts alike in what they fill borrow alike."""
-    donors = _DONORS[_ROW_NUMBERS, is_filled[_DONORS].argmax(axis=1)]
+    donors = _DONORS[np.arange(_ROWS), is_filled[_DONORS].argmax(axis=1)]
     return np.where(is_filled, rows, rows[donors])

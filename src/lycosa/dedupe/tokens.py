@@ -4,7 +4,7 @@ A token is a run of letters and digits, whatever their case, width and punctuati
 without spaces are cut before about every third character (fourth in Thai and its like), always before the same ones:
 the pieces are as long as words, and an edit changes only those around it.
 
-Python would take 0.3 ms for the words of a page; here they are found and hashed as arrays, in 60 µs.
+Python would take 0.3 ms for the words of a page; as arrays they take 70 µs. `native/signature.c` does it in one pass.
 """
 
 from __future__ import annotations
@@ -61,25 +61,30 @@ def tokens_of(text: str) -> Numbers:
     return np.concatenate(parts)
 
 
-def text_digest(tokens: Numbers) -> bytes:
+def text_digest(tokens: bytes) -> bytes:
     """Twenty bytes that are equal for texts of the same words in the same order; none for a text without words."""
-    return sha1(tokens.astype("<u8").tobytes(), usedforsecurity=False).digest() if len(tokens) else b""
+    return sha1(tokens, usedforsecurity=False).digest() if tokens else b""
+
+
+def codes() -> Numbers:
+    """For each UTF-16 unit a number: 0 if it separates tokens, odd if it begins one."""
+    return _tables().codes
 
 
 def _hashed(units: NDArray[np.uint16], has_unspaced: bool) -> tuple[Numbers, int]:
     """The tokens of a block and where the last one starts."""
     tables = _tables()
-    codes = tables.codes.take(units)
-    is_part = codes != 0
+    parts = tables.codes.take(units)
+    is_part = parts != 0
     begins = is_part.copy()
     begins[1:] &= ~is_part[:-1]
     if has_unspaced:
-        begins |= (codes & np.uint64(1)).astype(bool)
+        begins |= (parts & np.uint64(1)).astype(bool)
     starts = np.flatnonzero(begins)
     if not len(starts):
         return np.empty(0, dtype=np.uint64), 0
     # A polynomial in the base, shifted back to its first character. Separators add nothing, so ends need no finding.
-    sums = np.add.reduceat(codes * tables.powers[: len(codes)], starts)
+    sums = np.add.reduceat(parts * tables.powers[: len(parts)], starts)
     return sums * tables.inverses[starts], int(starts[-1])
 
 
