@@ -1,0 +1,165 @@
+"""An HTML text to its content: the extension's findings, put into the words of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import msgspec
+import turbohtml
+
+from lycosa.errors import SettingsError
+from lycosa.page.content._native import Model, lay_out
+from lycosa.page.content.dates import date_of_url, iso_date
+
+MAX_AUTHOR_CHARS = 100
+# A page that keeps its article in JSON-LD and shows it by script has next to no text of its own.
+_LITTLE_TEXT = 200
+_BY = ("by ", "von ", "par ", "por ", "作者", "文/", "文／", "撰文")
+
+
+class Content(msgspec.Struct, frozen=True):
+    """What a page is about. `text` has one block of the page per line; what the page does not give is empty."""
+
+    title: str = ""
+    author: str = ""
+    published: str = ""  # ISO 8601, as exact as the page says
+    text: str = ""
+    comments: str = ""  # readers' comments, where they are not themselves what the page is about
+    language: str = ""  # declared by the page
+    page_text: str = ""  # all text, content or not, one block per line
+    rule: str = ""  # the selector that chose the text, if one did
+
+
+class Block(NamedTuple):
+    """One block of a page and why it is content or not."""
+
+    text: str
+    tag: str
+    alone: float  # the first forest: by itself and its surroundings
+    score: float  # the second: knowing what the first thought of its neighbours
+    is_content: bool
+
+
+class ContentRules:
+    """Which CSS selector gives the content of which sites; a rule for a domain counts for all below it."""
+
+    def __init__(self, selectors: Mapping[str, str]) -> None:
+        self._selectors = {site.lower().strip("."): selector for site, selector in selectors.items()}
+        empty = turbohtml.parse("")
+        for site, selector in self._selectors.items():
+            try:
+                empty.select(selector)
+            except ValueError as error:
+                raise SettingsError(f"content_rules: {site}: {error}") from None
+
+    def selector_for(self, url: str) -> str:
+        """The selector of the nearest domain that has one, or an empty string."""
+        if not self._selectors:
+            return ""
+        host = _host(url)
+        while host:
+            if selector := self._selectors.get(host):
+                return selector
+            host = host.partition(".")[2]
+        return ""
+
+
+NO_RULES = ContentRules({})
+
+
+class Found(NamedTuple):
+    """What the extension finds, before one of several titles, authors and dates is chosen."""
+
+    text: str
+    comments: str
+    title: str  # <title>
+    og_title: str  # for other sites to show
+    ld_title: str  # of JSON-LD, as below
+    heading: str  # the heading that is the title
+    author: str  # by <meta>
+    ld_author: str
+    byline: str  # a block labelled as author
+    published: str  # by <meta>
+    ld_published: str
+    time: str  # the first <time>
+    dateline: str  # a block labelled as date
+    language: str
+    body: str  # articleBody of JSON-LD
+    page_text: str
+
+
+def extract(html: str, url: str = "", rules: ContentRules = NO_RULES) -> Content:
+    """The content of any text whatever; a page without any gives an empty one."""
+    found, _ = _model().extract(html)
+    return _content(Found._make(found), html, url, rules)
+
+
+def explain(html: str, url: str = "", rules: ContentRules = NO_RULES) -> tuple[Content, list[Block]]:
+    """The content, and every block of the page with its scores, in the page's order."""
+    found, blocks = _model().extract(html, True)
+    return _content(Found._make(found), html, url, rules), [Block(*block) for block in blocks or []]
+
+
+@cache
+def _model() -> Model:
+    return Model(files(__package__).joinpath("content.model").read_bytes())
+
+
+def _content(found: Found, html: str, url: str, rules: ContentRules) -> Content:
+    text, chosen = found.text, ""
+    if len(text) < _LITTLE_TEXT and len(found.body) > 2 * len(text):
+        text = found.body.strip()
+    if (selector := rules.selector_for(url)) and (ruled := _selected(html, selector)):
+        text, chosen = ruled, selector
+    return Content(
+        title=_title(found),
+        author=_author(found.ld_author or found.author or found.byline),
+        published=_published(found, url),
+        text=text,
+        comments=found.comments,
+        language=found.language.strip(),
+        page_text=found.page_text,
+        rule=chosen,
+    )
+
+
+def _selected(html: str, selector: str) -> str:
+    """The text of the chosen elements; one within another is not repeated."""
+    chosen = turbohtml.parse(html, positions=False).select(selector)
+    inside = set(chosen)
+    outermost = [element for element in chosen if not any(above in inside for above in element.ancestors)]
+    return "\n".join(filter(None, (lay_out(element.html) for element in outermost)))
+
+
+def _title(found: Found) -> str:
+    """The title for other sites to show, else the heading that <title> repeats, else <title>."""
+    if declared := found.og_title or found.ld_title:
+        return declared
+    return found.heading if found.heading and found.heading in found.title else found.title or found.heading
+
+
+def _published(found: Found, url: str) -> str:
+    """What the page declares, then what its URL says, then what it shows."""
+    for date in (found.ld_published, found.published):
+        if date and (declared := iso_date(date)):
+            return declared
+    return date_of_url(url) or iso_date(found.time) or iso_date(found.dateline)
+
+
+def _author(text: str) -> str:
+    author = text.strip()
+    for by in _BY:
+        if author.lower().startswith(by):
+            author = author[len(by) :].lstrip(" :：")
+    return author if len(author) <= MAX_AUTHOR_CHARS else ""
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""

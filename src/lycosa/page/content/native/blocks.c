@@ -1,0 +1,328 @@
+/* Text to blocks: white space collapsed, tokens counted as scoring counts them, each block with what was in it. */
+#include "scan.h"
+
+void begin_block(Scanner *s) {
+    memset(&s->block, 0, offsetof(Block, first_words));
+    s->block.first_count = s->block.class_count = s->block.weighed = 0;
+    s->block.start = (uint32_t)s->document->text.length;
+    s->block.text_least = 127;
+    s->block.text_most = -127;
+    s->has_block = 0;
+    s->is_pending = s->in_word = 0;
+    s->breaks = 0;
+    s->previous_cjk = 0;
+    s->noted_depth = 0;
+}
+
+void note_word(Scanner *s, uint32_t hash) {
+    Block *block = &s->block;
+    /* The first words of a long block say enough. */
+    if (block->weighed >= MAX_WEIGHED)
+        return;
+    block->weighed++;
+    uint16_t slot = weight_slot(hash);
+    float weight = s->text_weights ? s->text_weights[slot] : 0;
+    block->text_weight += weight;
+    if (weight < block->text_least)
+        block->text_least = weight;
+    if (weight > block->text_most)
+        block->text_most = weight;
+    if (block->first_count < FIRST_WORDS)
+        block->first_words[block->first_count++] = slot;
+    block->title_tokens += s->title_words[slot >> 6 & 63] >> (slot & 63) & 1;
+}
+
+static void note_token(Scanner *s) {
+    Block *block = &s->block;
+    block->tokens++;
+    block->link_tokens += s->link_depth > 0;
+    block->bold_tokens += s->bold > 0;
+    block->button_tokens += s->button > 0;
+}
+
+int end_block(Scanner *s) {
+    Document *document = s->document;
+    end_word(s);
+    if (!s->has_block) {
+        /* Nothing was written since the block began. */
+        s->is_pending = 0;
+        s->block.links = 0;
+        return 0;
+    }
+    if (document->block_count == document->block_capacity) {
+        size_t capacity = document->block_capacity ? document->block_capacity * 2 : 256;
+        Block *blocks = realloc(document->blocks, capacity * sizeof *blocks);
+        if (!blocks)
+            return -1;
+        document->blocks = blocks;
+        document->block_capacity = capacity;
+    }
+    Block *block = &s->block;
+    block->end = (uint32_t)document->text.length;
+    block->heading = s->last_heading;
+    block->images = (uint32_t)(s->images > 255 ? 255 : s->images);
+    block->tag = document->elements[block->element].tag;
+    s->images = 0;
+    if (block->first_count == 0)
+        block->text_least = block->text_most = 0;
+    document->blocks[document->block_count++] = *block;
+    if (TAG_KINDS[block->tag].flags & IS_HEADING)
+        s->last_heading = (uint32_t)document->block_count;
+    if (document->block_count >= MAX_BLOCKS)
+        s->is_full = 1;
+    begin_block(s);
+    return 0;
+}
+
+/* Text */
+
+enum {
+    CHAR_WORD = 1,
+    CHAR_SPACE = 2,
+    CHAR_CJK = 4,
+    CHAR_STOP = 8,
+    CHAR_COMMA = 16,
+    CHAR_DIGIT = 32,
+    CHAR_UPPER = 64,
+    CHAR_MARK = 128
+};
+
+static uint8_t ascii_kinds[128], ascii_folded[128];
+
+void kinds_prepare(void) {
+    for (int c = 0; c < 128; c++) {
+        uint8_t kind = 0;
+        if (is_letter((unsigned char)c) || c == '_')
+            kind |= CHAR_WORD;
+        if (c >= 'A' && c <= 'Z')
+            kind |= CHAR_UPPER;
+        if (is_digit((unsigned char)c))
+            kind |= CHAR_WORD | CHAR_DIGIT;
+        if (c <= ' ')
+            kind |= CHAR_SPACE;
+        if (c == '.' || c == '!' || c == '?')
+            kind |= CHAR_STOP;
+        if (c == ',' || c == ';')
+            kind |= CHAR_COMMA;
+        if (c == '|' || c == '>' || c == '<' || c == '/' || c == '#' || c == '@' || c == '=' || c == '{')
+            kind |= CHAR_MARK;
+        ascii_kinds[c] = kind;
+        /* All numbers are one word to the weights. */
+        ascii_folded[c] = kind & CHAR_DIGIT ? '0' : lower((unsigned char)c);
+    }
+}
+
+static uint8_t kind_of(uint32_t point) {
+    if (point < 128)
+        return ascii_kinds[point];
+    if (point < 0x2000) {
+        if (point == 0xa0 || point == 0xad)
+            return CHAR_SPACE;
+        if (point < 0xc0)
+            return point == 0xa9 || point == 0xbb || point == 0xab || point == 0xb7 ? CHAR_MARK : 0;
+        if (point == 0x60c)
+            return CHAR_COMMA;
+        if (point == 0x61f || point == 0x6d4 || point == 0x964)
+            return CHAR_STOP;
+        return CHAR_WORD;
+    }
+    if (point < 0x3040) {
+        if (point == 0x3000 || point <= 0x200f || point == 0x2028 || point == 0x2029 || point == 0x202f)
+            return CHAR_SPACE;
+        if (point == 0x3002 || point == 0x2026)
+            return CHAR_STOP;
+        if (point == 0x3001)
+            return CHAR_COMMA;
+        if (point == 0x2022 || point == 0x203a || (point >= 0x2190 && point < 0x2c00))
+            return CHAR_MARK;
+        return point >= 0x2c00 && point < 0x3000 ? CHAR_WORD : 0;
+    }
+    if (point <= 0x30ff || (point >= 0x3400 && point <= 0x4dbf) || (point >= 0x4e00 && point <= 0x9fff) ||
+        (point >= 0xac00 && point <= 0xd7af) || (point >= 0xf900 && point <= 0xfaff))
+        return CHAR_CJK;
+    if (point >= 0xd800 && point < 0xe000)
+        return 0;
+    if (point >= 0xff00 && point < 0xff66) {
+        if (point == 0xff01 || point == 0xff1f || point == 0xff0e)
+            return CHAR_STOP;
+        if (point == 0xff0c || point == 0xff1b)
+            return CHAR_COMMA;
+        return (point >= 0xff10 && point < 0xff1a) || (point >= 0xff21 && point < 0xff3b) || point > 0xff40 ? CHAR_WORD
+                                                                                                            : 0;
+    }
+    if (point == 0xfeff)
+        return CHAR_SPACE;
+    return point >= 0x1f000 && point < 0x20000   ? CHAR_MARK
+           : point >= 0x20000 && point < 0x40000 ? CHAR_WORD
+                                                 : CHAR_WORD;
+}
+
+/* The block's first character decides which element it belongs to; inline elements leave their words. */
+static void note_context(Scanner *s) {
+    Block *block = &s->block;
+    const Open *open = &s->stack[s->depth - 1];
+    if (!s->has_block) {
+        s->has_block = 1;
+        block->element = open->element;
+    }
+    block->words |= open->words;
+    block->groups |= open->groups;
+    for (int i = s->depth - 1; i >= 0 && i >= (int)s->noted_depth && !s->stack[i].is_block; i--)
+        for (int j = 0; j < s->stack[i].class_count && block->class_count < BLOCK_CLASSES; j++)
+            block->classes[block->class_count++] = s->document->classes[s->stack[i].classes + (uint32_t)j];
+    s->noted_depth = (uint32_t)s->depth;
+}
+
+static inline void begin_character(Scanner *s) {
+    Buffer *text = &s->document->text;
+    if (!s->has_block || s->noted_depth != (uint32_t)s->depth)
+        note_context(s);
+    if (s->is_pending) {
+        if (text->length > s->block.start && text->bytes[text->length - 1] != '\n')
+            text->bytes[text->length++] = ' ';
+        s->is_pending = 0;
+    }
+    s->breaks = 0;
+}
+
+static inline void begin_word(Scanner *s, uint8_t kind) {
+    if (!s->in_word) {
+        s->in_word = 1;
+        s->word_hash = HASH_START;
+        note_token(s);
+        s->block.capitals += (kind & CHAR_UPPER) != 0;
+    }
+}
+
+static void write_point(Scanner *s, uint32_t point, uint8_t kind) {
+    Document *document = s->document;
+    Block *block = &s->block;
+    if (kind & CHAR_SPACE) {
+        end_word(s);
+        if (s->keeps_space && point == '\n' && s->has_block && document->text.length > block->start) {
+            if (document->text.bytes[document->text.length - 1] != '\n')
+                document->text.bytes[document->text.length++] = '\n';
+            s->is_pending = 0;
+            block->lines++;
+        } else if (point != 0xad && point && !(point >= 0x200b && point <= 0x200f) && point != 0xfeff)
+            s->is_pending = 1;
+        return;
+    }
+    begin_character(s);
+    document->text.length += (size_t)utf8_write(document->text.bytes + document->text.length, point);
+    block->chars++;
+    if (kind & CHAR_CJK) {
+        end_word(s);
+        note_token(s);
+        block->cjk++;
+        note_word(s, hash_step(hash_step(HASH_START, s->previous_cjk), point));
+        s->previous_cjk = point;
+        return;
+    }
+    if (!(kind & CHAR_WORD)) {
+        end_word(s);
+        s->previous_cjk = 0;
+        block->stops += (kind & CHAR_STOP) != 0;
+        block->commas += (kind & CHAR_COMMA) != 0;
+        block->marks += (kind & CHAR_MARK) != 0;
+        return;
+    }
+    block->letters++;
+    block->digits += (kind & CHAR_DIGIT) != 0;
+    begin_word(s, kind);
+    s->word_hash = hash_step(s->word_hash, point < 128 ? ascii_folded[point] : point);
+}
+
+/* Most text is words of ASCII: they are copied at once. Gives where the word ends. */
+static const char *write_word(Scanner *s, const char *at, const char *end) {
+    Buffer *text = &s->document->text;
+    Block *block = &s->block;
+    begin_character(s);
+    begin_word(s, ascii_kinds[(unsigned char)*at]);
+    const char *start = at;
+    char *to = text->bytes + text->length;
+    uint32_t hash = s->word_hash, digits = 0;
+    unsigned char c = (unsigned char)*at;
+    do {
+        *to++ = (char)c;
+        hash = hash_step(hash, ascii_folded[c]);
+        digits += is_digit(c);
+        at++;
+    } while (at < end && (c = (unsigned char)*at) < 128 && ascii_kinds[c] & CHAR_WORD);
+    uint32_t length = (uint32_t)(at - start);
+    s->word_hash = hash;
+    text->length += length;
+    block->chars += length;
+    block->letters += length;
+    block->digits += digits;
+    return at;
+}
+
+int read_text(Scanner *s, const char *at, const char *end) {
+    Buffer *text = &s->document->text;
+    /* Between tags there is mostly white space. */
+    if (!s->keeps_space)
+        while (at < end && (unsigned char)*at <= ' ') {
+            end_word(s);
+            s->is_pending = 1;
+            at++;
+        }
+    if (at == end)
+        return 0;
+    /* A reference is never shorter than half of what it stands for; a space may go before each character. */
+    if (buffer_reserve(text, (size_t)(end - at) * 2 + 16))
+        return -1;
+    while (at < end) {
+        unsigned char c = (unsigned char)*at;
+        if (c == '&') {
+            Reference found;
+            const char *next = read_reference(at, end, &found);
+            if (next != at) {
+                for (int i = 0; i < found.count; i++)
+                    write_point(s, found.points[i], kind_of(found.points[i]));
+                at = next;
+                continue;
+            }
+        }
+        if (c < 128 && ascii_kinds[c] & CHAR_WORD)
+            at = write_word(s, at, end);
+        else if (c < 128) {
+            write_point(s, c, ascii_kinds[c]);
+            at++;
+        } else {
+            uint32_t point;
+            at = utf8_read(at, end, &point);
+            write_point(s, point, kind_of(point));
+        }
+    }
+    return 0;
+}
+
+void note_title_words(Scanner *s, const Buffer *title) {
+    uint32_t hash = HASH_START, previous = 0;
+    int in_word = 0;
+    const char *at = title->bytes, *end = title->bytes + title->length;
+    while (at <= end && title->length) {
+        uint32_t point = ' ';
+        const char *next = at < end ? utf8_read(at, end, &point) : at + 1;
+        uint8_t kind = kind_of(point);
+        if (kind & CHAR_WORD) {
+            hash = hash_step(in_word ? hash : HASH_START, kind & CHAR_DIGIT   ? '0'
+                                                          : kind & CHAR_UPPER ? point | 32
+                                                                              : point);
+            in_word = 1;
+        } else {
+            uint16_t slot = weight_slot(hash);
+            if (in_word)
+                s->title_words[slot >> 6 & 63] |= 1ull << (slot & 63);
+            in_word = 0;
+            if (kind & CHAR_CJK) {
+                slot = weight_slot(hash_step(hash_step(HASH_START, previous), point));
+                s->title_words[slot >> 6 & 63] |= 1ull << (slot & 63);
+                previous = point;
+            } else
+                previous = 0;
+        }
+        at = next;
+    }
+}

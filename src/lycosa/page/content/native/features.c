@@ -1,0 +1,669 @@
+/* A block and its surroundings as small numbers, 0 to 255. Training and the crawl call this same code. */
+#include "content.h"
+#include <math.h>
+
+enum { CONTAINERS = 4, CONTAINER_FEATURES = 6, KIN_FEATURES = 4, NEIGHBOURS = 2, NEIGHBOUR_FEATURES = 4 };
+
+static const char *const OWN_NAMES[] = {
+    "tokens",
+    "token_length",
+    "link_ratio",
+    "links",
+    "bold_ratio",
+    "cjk_ratio",
+    "capital_ratio",
+    "commas",
+    "stops",
+    "stop_ratio",
+    "lines",
+    "images",
+    "title_ratio",
+    "mark_ratio",
+    "button_ratio",
+    "heading_level",
+    "depth",
+    "text_weight",
+    "text_least",
+    "text_most",
+    "class_weight",
+    "class_chain",
+    "class_least",
+    "class_most",
+    "parent_class",
+    "in_body",
+    "index_ratio",
+    "index",
+    "token_ratio",
+    "since_heading",
+    "last_heading_level",
+    "last_heading_tokens",
+    "last_heading_weight",
+    "from_title",
+    "window_text",
+    "is_in_trunk",
+    "steps_to_trunk",
+    "trunk_share",
+    "trunk_link_ratio",
+    "copies",
+};
+static const char *const PAGE_NAMES[] = {
+    "page_tokens",   "page_blocks",     "page_link_ratio", "page_cjk_ratio", "page_ld_article",
+    "page_ld_forum", "page_og_article", "page_h1",         "page_articles",  "page_images",
+    "page_longest",  "page_long_share", "page_list",
+};
+static const char *const CONTAINER_NAMES[CONTAINER_FEATURES] = {"tokens", "link_ratio", "blocks",
+                                                                "share",  "mean",       "stop_ratio"};
+static const char *const KIN_NAMES[KIN_FEATURES] = {"count", "mean", "link_ratio", "share"};
+static const char *const NEIGHBOUR_NAMES[NEIGHBOUR_FEATURES] = {"tokens", "link_ratio", "stops", "text_weight"};
+static const char *const KINS[KIN - 1] = {"family", "class", "path"};
+static const int OFFSETS[NEIGHBOURS] = {-1, 1};
+
+enum {
+    OWN = sizeof OWN_NAMES / sizeof *OWN_NAMES,
+    PAGE = sizeof PAGE_NAMES / sizeof *PAGE_NAMES,
+    AT_BODY = 25,
+    AT_LEVELS = OWN,
+    AT_PAGE = AT_LEVELS + LEVELS,
+    AT_CONTAINERS = AT_PAGE + PAGE,
+    AT_KIN = AT_CONTAINERS + CONTAINERS * CONTAINER_FEATURES,
+    AT_NEIGHBOURS = AT_KIN + (KIN - 1) * KIN_FEATURES,
+    FEATURES = AT_NEIGHBOURS + NEIGHBOURS * NEIGHBOUR_FEATURES
+};
+_Static_assert(FEATURES + SECOND_FEATURES < 256, "a forest names a feature by one byte");
+
+int feature_count(void) { return FEATURES; }
+
+const char *feature_name(int feature) {
+    static char name[64];
+    if (feature < AT_LEVELS)
+        return OWN_NAMES[feature];
+    if (feature < AT_LEVELS + WORD_GROUPS)
+        snprintf(name, sizeof name, "word_%s", WORD_GROUP_NAMES[feature - AT_LEVELS]);
+    else if (feature < AT_PAGE)
+        snprintf(name, sizeof name, "tag_%s", TAG_GROUP_NAMES[feature - AT_LEVELS - WORD_GROUPS]);
+    else if (feature < AT_CONTAINERS)
+        return PAGE_NAMES[feature - AT_PAGE];
+    else if (feature < AT_KIN)
+        snprintf(name, sizeof name, "container%d_%s", (feature - AT_CONTAINERS) / CONTAINER_FEATURES,
+                 CONTAINER_NAMES[(feature - AT_CONTAINERS) % CONTAINER_FEATURES]);
+    else if (feature < AT_NEIGHBOURS)
+        snprintf(name, sizeof name, "%s_%s", KINS[(feature - AT_KIN) / KIN_FEATURES],
+                 KIN_NAMES[(feature - AT_KIN) % KIN_FEATURES]);
+    else
+        snprintf(name, sizeof name, "at%+d_%s", OFFSETS[(feature - AT_NEIGHBOURS) / NEIGHBOUR_FEATURES],
+                 NEIGHBOUR_NAMES[(feature - AT_NEIGHBOURS) % NEIGHBOUR_FEATURES]);
+    return name;
+}
+
+/* Numbers to bytes */
+
+/* 12 steps to each doubling. */
+static inline uint8_t as_log(uint32_t value) {
+    uint32_t v = value >= 1u << 20 ? 1u << 20 : value + 1;
+    int exponent = 31 - __builtin_clz(v);
+    uint32_t fraction = exponent >= 4 ? v >> (exponent - 4) & 15 : v << (4 - exponent) & 15;
+    return (uint8_t)(exponent * 12 + (int)(fraction * 12 >> 4));
+}
+
+static inline uint8_t as_ratio(float part, float whole) {
+    float value = part * (255 / (whole > 0 ? whole : 1));
+    return (uint8_t)(int)(value < 255 ? value : 255);
+}
+
+static inline uint8_t as_signed(float value) {
+    value = value < 127 ? value : 127;
+    return (uint8_t)(int)((value > -128 ? value : -128) + 128);
+}
+
+/* Elements */
+
+static inline uint32_t long_tokens(const Block *block) {
+    uint32_t plain = block->tokens - block->link_tokens;
+    return plain >= 12 && block->stops + block->commas > 0 ? plain : 0;
+}
+
+static void weigh_classes(Document *document, const int8_t *weights) {
+    for (size_t i = 0; i < document->element_count; i++) {
+        Element *element = &document->elements[i];
+        const Element *parent = &document->elements[element->parent];
+        float sum = 0;
+        for (int j = 0; weights && j < element->class_count; j++)
+            sum += weights[document->classes[element->classes + (uint32_t)j]];
+        element->class_weight = sum;
+        element->class_chain = i ? parent->class_chain + sum : sum;
+        element->class_least = i && parent->class_least < sum ? parent->class_least : sum;
+        element->class_most = i && parent->class_most > sum ? parent->class_most : sum;
+    }
+}
+
+static void sum_up(Document *document) {
+    for (size_t b = 0; b < document->block_count; b++) {
+        const Block *block = &document->blocks[b];
+        Element *element = &document->elements[block->element];
+        uint32_t plain = long_tokens(block);
+        element->blocks++;
+        element->tokens += block->tokens;
+        element->link_tokens += block->link_tokens;
+        element->stops += block->stops;
+        element->long_tokens += plain;
+        /* As in Readability: a paragraph speaks for its element, half for the parent, a third for the one above. */
+        if (plain) {
+            uint32_t at = block->element;
+            float merit = (float)plain;
+            for (int level = 1; level <= 4; level++) {
+                document->elements[at].merit += merit / (float)level;
+                if (!at)
+                    break;
+                at = document->elements[at].parent;
+            }
+        }
+    }
+    for (size_t i = document->element_count; i-- > 1;) {
+        const Element *element = &document->elements[i];
+        Element *parent = &document->elements[element->parent];
+        parent->blocks += element->blocks;
+        parent->tokens += element->tokens;
+        parent->link_tokens += element->link_tokens;
+        parent->stops += element->stops;
+        parent->long_tokens += element->long_tokens;
+    }
+    for (size_t i = 1; i < document->element_count; i++) {
+        Element *element = &document->elements[i];
+        const Element *parent = &document->elements[element->parent];
+        element->next_up = parent->blocks > element->blocks ? element->parent : parent->next_up;
+    }
+}
+
+/* The trunk: the element with the most merit, and all above it. */
+static uint32_t find_trunk(Document *document, uint8_t *on_trunk) {
+    uint32_t best = 0;
+    float most = 0;
+    for (size_t i = 0; i < document->element_count; i++) {
+        const Element *element = &document->elements[i];
+        float merit = element->merit * (1 - (float)element->link_tokens / (float)(element->tokens + 1));
+        if (merit > most) {
+            most = merit;
+            best = (uint32_t)i;
+        }
+    }
+    for (uint32_t at = best;; at = document->elements[at].parent) {
+        on_trunk[at] = 1;
+        if (!at)
+            break;
+    }
+    return best;
+}
+
+/* Kin: blocks that look alike */
+
+typedef struct {
+    uint32_t key, first, count, tokens, link_tokens;
+} Kin;
+
+typedef struct {
+    Kin *slots;
+    uint32_t mask;
+} KinTable;
+
+static Kin *kin_of(KinTable *table, uint32_t key, uint32_t block) {
+    uint32_t slot = hash_mix(key) & table->mask;
+    while (table->slots[slot].count && table->slots[slot].key != key)
+        slot = (slot + 1) & table->mask;
+    Kin *kin = &table->slots[slot];
+    if (!kin->count) {
+        kin->key = key;
+        kin->first = block;
+    }
+    return kin;
+}
+
+static uint32_t text_key(const Document *document, const Block *block) {
+    uint32_t hash = HASH_START, length = block->end - block->start;
+    const char *at = document->text.bytes + block->start;
+    uint32_t step = length > 24 ? length / 24 : 1;
+    for (uint32_t i = 0; i < length; i += step)
+        hash = hash_step(hash, (unsigned char)at[i]);
+    return hash_step(hash, length);
+}
+
+static uint32_t kin_key(const Document *document, const Block *block, int which) {
+    const Element *element = &document->elements[block->element];
+    const Element *parent = &document->elements[element->parent];
+    switch (which) {
+    case 0:
+        return hash_step(element->signature, parent->signature);
+    case 1:
+        return element->signature;
+    case 2:
+        return element->path;
+    default:
+        return text_key(document, block);
+    }
+}
+
+static int gather_kin(Document *document, uint8_t *columns, size_t stride) {
+    uint32_t size = 64;
+    while (size < document->block_count * 2)
+        size *= 2;
+    KinTable table = {malloc(size * sizeof(Kin)), size - 1};
+    Kin **kin = malloc((document->block_count + 1) * sizeof *kin);
+    if (!table.slots || !kin) {
+        free(table.slots);
+        free(kin);
+        return -1;
+    }
+    float total = (float)document->elements[0].tokens;
+    for (int which = 0; which < KIN; which++) {
+        memset(table.slots, 0, size * sizeof(Kin));
+        for (uint32_t b = 0; b < document->block_count; b++) {
+            Block *block = &document->blocks[b];
+            kin[b] = kin_of(&table, kin_key(document, block, which), b);
+            kin[b]->count++;
+            kin[b]->tokens += block->tokens;
+            kin[b]->link_tokens += block->link_tokens;
+            block->kin[which] = kin[b]->first;
+        }
+        uint8_t *column = which == KIN - 1 ? columns + (OWN - 1) * stride
+                                           : columns + (size_t)(AT_KIN + which * KIN_FEATURES) * stride;
+        for (size_t b = 0; b < document->block_count; b++) {
+            column[b] = as_log(kin[b]->count);
+            if (which == KIN - 1)
+                continue;
+            column[b + stride] = as_log(kin[b]->tokens * 4 / kin[b]->count);
+            column[b + 2 * stride] = as_ratio((float)kin[b]->link_tokens, (float)kin[b]->tokens);
+            column[b + 3 * stride] = as_ratio((float)kin[b]->tokens, total);
+        }
+    }
+    free(table.slots);
+    free(kin);
+    return 0;
+}
+
+/* The text that JSON-LD gives as the article */
+
+enum { BODY_WINDOW = 20 };
+
+static uint32_t body_letters(const char *at, const char *end, char *letters, uint32_t max) {
+    uint32_t count = 0;
+    for (; at < end && count < max; at++)
+        if (is_letter((unsigned char)*at) || is_digit((unsigned char)*at) || (unsigned char)*at >= 0x80)
+            letters[count++] = (char)lower((unsigned char)*at);
+    return count;
+}
+
+/* A set of the hashes of all windows of the body; a block is in it if its first window is. */
+static int match_body(Document *document, uint8_t *column) {
+    const Buffer *body = &document->meta.body;
+    memset(column, 0, document->block_count);
+    if (body->length < 100)
+        return 0;
+    char *letters = malloc(body->length);
+    uint64_t *bits = calloc(1 << 14, sizeof *bits); /* 2^20 bits */
+    if (!letters || !bits) {
+        free(letters);
+        free(bits);
+        return -1;
+    }
+    uint32_t count = body_letters(body->bytes, body->bytes + body->length, letters, (uint32_t)body->length);
+    uint32_t hash = 0, power = 1;
+    for (int i = 0; i < BODY_WINDOW; i++)
+        power *= 31;
+    for (uint32_t i = 0; i < count; i++) {
+        hash = hash * 31 + (unsigned char)letters[i];
+        if (i >= BODY_WINDOW)
+            hash -= power * (unsigned char)letters[i - BODY_WINDOW];
+        if (i + 1 >= BODY_WINDOW)
+            bits[hash_mix(hash) >> 6 & 0x3fff] |= 1ull << (hash_mix(hash) & 63);
+    }
+    for (size_t b = 0; b < document->block_count; b++) {
+        const Block *block = &document->blocks[b];
+        const char *at = document->text.bytes + block->start;
+        char first[BODY_WINDOW];
+        uint32_t length = body_letters(at, document->text.bytes + block->end, first, BODY_WINDOW);
+        column[b] = 1;
+        if (length < BODY_WINDOW)
+            continue;
+        hash = 0;
+        for (int i = 0; i < BODY_WINDOW; i++)
+            hash = hash * 31 + (unsigned char)first[i];
+        column[b] = bits[hash_mix(hash) >> 6 & 0x3fff] >> (hash_mix(hash) & 63) & 1 ? 3 : 2;
+    }
+    free(letters);
+    free(bits);
+    return 0;
+}
+
+/* Blocks */
+
+static int heading_level(const Block *block) {
+    return block->tag >= TAG_H1 && block->tag <= TAG_H6 ? 7 - (block->tag - TAG_H1) : 0;
+}
+
+/* The block the page's title stands in: the first <h1> that has its words, the first heading that has, the first <h1>.
+ */
+size_t find_title(const Document *document) {
+    size_t best = 0;
+    int most = 0;
+    for (size_t b = 0; b < document->block_count; b++) {
+        const Block *block = &document->blocks[b];
+        int level = heading_level(block);
+        if (!level)
+            continue;
+        int rank = level + (block->title_tokens * 3 >= block->tokens * 2u ? 8 : 0);
+        if (rank > most && (level == 7 || rank > 8)) {
+            most = rank;
+            best = b;
+        }
+    }
+    return best;
+}
+
+typedef struct {
+    const Document *document;
+    uint8_t *columns;
+    size_t stride, title;
+    const uint8_t *on_trunk;
+    const int8_t *class_weights;
+    uint32_t trunk;
+    float tokens;
+} Describer;
+
+static float mean_weight(const Block *block) {
+    return block->weighed ? block->text_weight / sqrtf((float)block->weighed) : 0;
+}
+
+static void describe_own(const Describer *d, size_t b, uint32_t before) {
+    const Document *document = d->document;
+    const Block *block = &document->blocks[b];
+    const Element *element = &document->elements[block->element];
+    const Block *heading = block->heading ? &document->blocks[block->heading - 1] : NULL;
+    const Element *trunk = &document->elements[d->trunk];
+    float tokens = (float)block->tokens, inner = 0;
+    int steps = 0;
+    for (int i = 0; d->class_weights && i < block->class_count; i++)
+        inner += d->class_weights[block->classes[i]];
+    for (uint32_t at = block->element; !d->on_trunk[at] && steps < 50; at = document->elements[at].next_up)
+        steps++;
+    int is_in_trunk = 0;
+    for (uint32_t at = block->element, i = 0; at >= d->trunk && i < 64; at = document->elements[at].parent, i++) {
+        is_in_trunk = at == d->trunk;
+        if (is_in_trunk || !at)
+            break;
+    }
+    uint32_t window = 0;
+    for (size_t i = b >= 3 ? b - 3 : 0; i <= b + 3 && i < document->block_count; i++)
+        window += document->blocks[i].tokens - document->blocks[i].link_tokens;
+    float from_title = (float)b - (float)d->title;
+    const uint8_t values[] = {
+        as_log(block->tokens),
+        as_ratio((float)block->letters + (float)block->cjk * 4, tokens * 16),
+        as_ratio((float)block->link_tokens, tokens),
+        as_log(block->links * 4),
+        as_ratio((float)block->bold_tokens, tokens),
+        as_ratio((float)block->cjk, tokens),
+        as_ratio((float)block->capitals, tokens),
+        as_log(block->commas * 4),
+        as_log(block->stops * 4),
+        as_ratio((float)block->stops * 4, tokens),
+        as_log(block->lines * 4),
+        (uint8_t)block->images,
+        as_ratio((float)block->title_tokens, (float)block->weighed),
+        as_ratio((float)block->marks * 2, tokens),
+        as_ratio((float)block->button_tokens, tokens),
+        (uint8_t)heading_level(block),
+        (uint8_t)(element->depth > 255 ? 255 : element->depth),
+        as_signed(mean_weight(block)),
+        as_signed(block->text_least),
+        as_signed(block->text_most),
+        as_signed((inner + element->class_weight) / 2),
+        as_signed((inner + element->class_chain) / 4),
+        as_signed(element->class_least / 2),
+        as_signed(element->class_most / 2),
+        as_signed(document->elements[element->parent].class_weight / 2),
+        0,
+        as_ratio((float)b, (float)document->block_count),
+        as_log((uint32_t)b),
+        as_ratio((float)before, d->tokens),
+        heading ? as_log((uint32_t)(b - block->heading + 1)) : 255,
+        heading ? (uint8_t)heading_level(heading) : 0,
+        heading ? as_log(heading->tokens) : 0,
+        heading ? as_signed(mean_weight(heading)) : 128,
+        as_signed(from_title < 0 ? -(float)as_log((uint32_t)-from_title) : (float)as_log((uint32_t)from_title)),
+        as_log(window),
+        (uint8_t)is_in_trunk,
+        (uint8_t)steps,
+        as_ratio((float)trunk->tokens, d->tokens),
+        as_ratio((float)trunk->link_tokens, (float)trunk->tokens),
+    };
+    _Static_assert(sizeof values == OWN - 1, "a value for each name; copies are counted apart");
+    for (size_t f = 0; f < sizeof values; f++)
+        if (f != AT_BODY)
+            d->columns[f * d->stride + b] = values[f];
+}
+
+static void describe_levels(const Describer *d, size_t b) {
+    const Block *block = &d->document->blocks[b];
+    const uint8_t *levels = d->document->elements[block->element].levels;
+    uint8_t *column = d->columns + AT_LEVELS * d->stride + b;
+    for (int i = 0; i < LEVELS; i++)
+        column[(size_t)i * d->stride] = levels[i];
+    for (uint32_t words = block->words; words; words &= words - 1)
+        column[(size_t)__builtin_ctz(words) * d->stride] = LEVEL_INLINE;
+    for (uint32_t groups = block->groups; groups; groups &= groups - 1)
+        column[(size_t)(WORD_GROUPS + __builtin_ctz(groups)) * d->stride] = LEVEL_INLINE;
+}
+
+static void describe_containers(const Describer *d, size_t b) {
+    uint32_t at = d->document->blocks[b].element;
+    uint8_t *column = d->columns + AT_CONTAINERS * d->stride + b;
+    for (int level = 0; level < CONTAINERS; level++) {
+        const Element *element = &d->document->elements[at];
+        float tokens = (float)element->tokens;
+        column[0] = as_log(element->tokens);
+        column[d->stride] = as_ratio((float)element->link_tokens, tokens);
+        column[2 * d->stride] = as_log(element->blocks);
+        column[3 * d->stride] = as_ratio(tokens, d->tokens);
+        column[4 * d->stride] = as_log(element->blocks ? element->tokens * 4 / element->blocks : 0);
+        column[5 * d->stride] = as_ratio((float)element->stops * 4, tokens);
+        column += CONTAINER_FEATURES * d->stride;
+        at = element->next_up;
+    }
+}
+
+static void describe_neighbours(const Describer *d, size_t b) {
+    uint8_t *column = d->columns + AT_NEIGHBOURS * d->stride + b;
+    for (int i = 0; i < NEIGHBOURS; i++, column += NEIGHBOUR_FEATURES * d->stride) {
+        ptrdiff_t at = (ptrdiff_t)b + OFFSETS[i];
+        const Block *other = at >= 0 && at < (ptrdiff_t)d->document->block_count ? &d->document->blocks[at] : NULL;
+        column[0] = other ? as_log(other->tokens) : 0;
+        column[d->stride] = other ? as_ratio((float)other->link_tokens, (float)other->tokens) : 0;
+        column[2 * d->stride] = other ? as_log(other->stops * 4) : 0;
+        column[3 * d->stride] = other ? as_signed(mean_weight(other)) : 128;
+    }
+}
+
+static void describe_page(const Describer *d) {
+    const Document *document = d->document;
+    uint32_t longest = 0, cjk = 0;
+    for (size_t b = 0; b < document->block_count; b++) {
+        uint32_t plain = document->blocks[b].tokens - document->blocks[b].link_tokens;
+        longest = plain > longest ? plain : longest;
+        cjk += document->blocks[b].cjk;
+    }
+    const Element *root = &document->elements[0];
+    unsigned kinds = document->meta.kinds;
+    const uint8_t values[PAGE] = {
+        as_log(root->tokens),
+        as_log((uint32_t)document->block_count),
+        as_ratio((float)root->link_tokens, d->tokens),
+        as_ratio((float)cjk, d->tokens),
+        (kinds & LD_ARTICLE) != 0,
+        (kinds & LD_FORUM) != 0,
+        (kinds & OG_ARTICLE) != 0,
+        as_log((uint32_t)document->h1s),
+        as_log((uint32_t)document->articles),
+        as_log((uint32_t)document->images),
+        as_log(longest),
+        as_ratio((float)root->long_tokens, d->tokens),
+        (kinds & LD_LIST) != 0,
+    };
+    for (int f = 0; f < PAGE; f++)
+        memset(d->columns + (size_t)(AT_PAGE + f) * d->stride, values[f], document->block_count);
+}
+
+int describe(Document *document, uint8_t *columns, size_t stride, const int8_t *class_weights) {
+    uint8_t *on_trunk = calloc(document->element_count, 1);
+    if (!on_trunk)
+        return -1;
+    weigh_classes(document, class_weights);
+    sum_up(document);
+    Describer d = {document, columns, stride, find_title(document), on_trunk, class_weights, 0, 0};
+    d.trunk = find_trunk(document, on_trunk);
+    d.tokens = (float)document->elements[0].tokens;
+    int failed = gather_kin(document, columns, stride) || match_body(document, columns + AT_BODY * stride);
+    uint32_t before = 0;
+    for (size_t b = 0; !failed && b < document->block_count; b++) {
+        describe_own(&d, b, before);
+        describe_levels(&d, b);
+        describe_containers(&d, b);
+        describe_neighbours(&d, b);
+        before += document->blocks[b].tokens;
+    }
+    if (!failed)
+        describe_page(&d);
+    free(on_trunk);
+    return failed ? -1 : 0;
+}
+
+/* What the first forest thought of the blocks around */
+
+const char *const SECOND_NAMES[SECOND_FEATURES] = {
+    "score",
+    "score-1",
+    "score-2",
+    "score-3",
+    "score+1",
+    "score+2",
+    "score+3",
+    "score_window5",
+    "score_window15",
+    "score_container0",
+    "score_container1",
+    "score_container2",
+    "score_container3",
+    "score_family",
+    "score_class",
+    "score_page",
+    "score_best",
+    "score_before",
+    "score_heading",
+    "score_tokens",
+    "score_from_best",
+    "score_container1_most",
+};
+
+static inline float weight_of(const Block *block) { return (float)(block->tokens > 400 ? 400 : block->tokens) + 0.5f; }
+
+typedef struct {
+    float score, tokens;
+} Sum;
+
+static inline float mean_of(Sum sum) { return sum.tokens > 0 ? sum.score / sum.tokens : 0; }
+
+static void sum_scores(const Document *document, const float *scores) {
+    Element *elements = document->elements;
+    for (size_t i = 0; i < document->element_count; i++)
+        elements[i].score = elements[i].score_tokens = elements[i].score_most = 0;
+    for (size_t b = 0; b < document->block_count; b++) {
+        const Block *block = &document->blocks[b];
+        Element *element = &elements[block->element];
+        element->score += scores[b] * weight_of(block);
+        element->score_tokens += weight_of(block);
+        element->score_most = scores[b] > element->score_most ? scores[b] : element->score_most;
+    }
+    for (size_t i = document->element_count; i-- > 1;) {
+        Element *parent = &elements[elements[i].parent];
+        parent->score += elements[i].score;
+        parent->score_tokens += elements[i].score_tokens;
+        parent->score_most = parent->score_most > elements[i].score_most ? parent->score_most : elements[i].score_most;
+    }
+}
+
+/* Sums before each block, so that any window is a difference. */
+static void sum_before(const Document *document, const float *scores, Sum *before) {
+    before[0] = (Sum){0, 0};
+    for (size_t b = 0; b < document->block_count; b++) {
+        float weight = weight_of(&document->blocks[b]);
+        before[b + 1] = (Sum){before[b].score + weight * scores[b], before[b].tokens + weight};
+    }
+}
+
+static float window(const Sum *before, size_t count, size_t b, size_t reach) {
+    size_t from = b >= reach ? b - reach : 0, to = b + reach + 1 < count ? b + reach + 1 : count;
+    return mean_of((Sum){before[to].score - before[from].score, before[to].tokens - before[from].tokens});
+}
+
+static void sum_kin(const Document *document, const float *scores, int which, Sum *sums) {
+    memset(sums, 0, document->block_count * sizeof *sums);
+    for (size_t b = 0; b < document->block_count; b++) {
+        const Block *block = &document->blocks[b];
+        sums[block->kin[which]].score += scores[b] * weight_of(block);
+        sums[block->kin[which]].tokens += weight_of(block);
+    }
+}
+
+int describe_scores(const Document *document, const float *scores, uint8_t *columns, size_t stride) {
+    size_t count = document->block_count, best = 0;
+    Sum *before = malloc((count + 1) * sizeof *before), *family = malloc((count + 1) * sizeof *family),
+        *class_ = malloc((count + 1) * sizeof *class_);
+    if (!before || !family || !class_) {
+        free(before);
+        free(family);
+        free(class_);
+        return -1;
+    }
+    sum_scores(document, scores);
+    sum_before(document, scores, before);
+    sum_kin(document, scores, 0, family);
+    sum_kin(document, scores, 1, class_);
+    for (size_t b = 1; b < count; b++)
+        if (scores[b] * weight_of(&document->blocks[b]) > scores[best] * weight_of(&document->blocks[best]))
+            best = b;
+    const Element *root = &document->elements[0];
+    float page = mean_of((Sum){root->score, root->score_tokens});
+    for (size_t b = 0; b < count; b++) {
+        const Block *block = &document->blocks[b];
+        uint8_t *column = columns + b;
+        float values[SECOND_FEATURES] = {scores[b]};
+        for (size_t i = 1; i <= 3; i++) {
+            values[i] = b >= i ? scores[b - i] : 0;
+            values[3 + i] = b + i < count ? scores[b + i] : 0;
+        }
+        values[7] = window(before, count, b, 5);
+        values[8] = window(before, count, b, 15);
+        uint32_t at = block->element;
+        for (int level = 0; level < CONTAINERS; level++) {
+            const Element *element = &document->elements[at];
+            values[9 + level] = mean_of((Sum){element->score, element->score_tokens});
+            if (level == 1)
+                values[21] = element->score_most;
+            at = element->next_up;
+        }
+        values[13] = mean_of(family[block->kin[0]]);
+        values[14] = mean_of(class_[block->kin[1]]);
+        values[15] = page;
+        values[16] = root->score_most;
+        values[17] = root->score > 0 ? before[b].score / root->score : 0;
+        values[18] = block->heading ? scores[block->heading - 1] : 0;
+        for (int f = 0; f < SECOND_FEATURES; f++)
+            column[(size_t)f * stride] = as_ratio(values[f], 1);
+        column[19 * stride] = as_log((uint32_t)root->score);
+        ptrdiff_t distance = (ptrdiff_t)b - (ptrdiff_t)best;
+        column[20 * stride] =
+            as_signed(distance < 0 ? -(float)as_log((uint32_t)-distance) : (float)as_log((uint32_t)distance));
+    }
+    free(before);
+    free(family);
+    free(class_);
+    return 0;
+}

@@ -1,0 +1,345 @@
+/* The Python side: a model that extracts, and the same features for training. */
+#include "content.h"
+
+typedef struct {
+    PyObject_HEAD Model model;
+} ModelObject;
+
+/* A text as UTF-8, lone surrogates included; `owner` holds the bytes where they are not the text's own. */
+static const char *utf8_of(PyObject *text, Py_ssize_t *length, PyObject **owner) {
+    *owner = NULL;
+    const char *bytes = PyUnicode_AsUTF8AndSize(text, length);
+    if (bytes || !PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
+        return bytes;
+    PyErr_Clear();
+    *owner = PyUnicode_AsEncodedString(text, "utf-8", "surrogatepass");
+    if (!*owner)
+        return NULL;
+    *length = PyBytes_GET_SIZE(*owner);
+    return PyBytes_AS_STRING(*owner);
+}
+
+static PyObject *text_of(const char *bytes, size_t length) {
+    PyObject *text = PyUnicode_DecodeUTF8(bytes ? bytes : "", (Py_ssize_t)length, "surrogatepass");
+    if (!text && PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) {
+        PyErr_Clear();
+        text = PyUnicode_DecodeUTF8(bytes, (Py_ssize_t)length, "replace");
+    }
+    return text;
+}
+
+static PyObject *field(const Buffer *buffer) { return text_of(buffer->bytes, buffer->length); }
+
+static PyObject *block_text(const Document *document, const Block *block) {
+    size_t end = block->end;
+    while (end > block->start && document->text.bytes[end - 1] == '\n')
+        end--;
+    return text_of(document->text.bytes + block->start, end - block->start);
+}
+
+static int scan_text(Document *document, PyObject *html, const int8_t *weights) {
+    PyObject *owner;
+    Py_ssize_t length;
+    const char *bytes = utf8_of(html, &length, &owner);
+    if (!bytes)
+        return -1;
+    int failed = length > UINT32_MAX / 4 ? -1 : scan(document, bytes, (size_t)length, weights);
+    Py_XDECREF(owner);
+    if (failed && !PyErr_Occurred())
+        PyErr_NoMemory();
+    return failed;
+}
+
+/* Room for all columns; each is padded with zeros to whole lanes of the forests. */
+static uint8_t *make_columns(const Document *document, size_t *stride) {
+    *stride = (document->block_count + 31) & ~(size_t)31;
+    return calloc(*stride * (size_t)(feature_count() + SECOND_FEATURES) + 1, 1);
+}
+
+typedef struct {
+    float *first, *second;
+    float cut;
+} Judgement;
+
+static int judge(const Model *model, Document *document, Judgement *judgement) {
+    size_t count = document->block_count, stride;
+    uint8_t *columns = make_columns(document, &stride);
+    judgement->first = malloc((count + 1) * 2 * sizeof(float));
+    judgement->second = judgement->first ? judgement->first + count : NULL;
+    if (!columns || !judgement->first || describe(document, columns, stride, model->class_weights)) {
+        free(columns);
+        return -1;
+    }
+    forest_judge(&model->first, columns, stride, count, judgement->first);
+    int failed = describe_scores(document, judgement->first, columns + (size_t)feature_count() * stride, stride);
+    if (!failed) {
+        forest_judge(&model->second, columns, stride, count, judgement->second);
+        judgement->cut = best_cut(document, judgement->second);
+    }
+    free(columns);
+    return failed;
+}
+
+static int is_comment(const Document *document, const Block *block) {
+    const uint8_t *levels = document->elements[block->element].levels;
+    return levels[GROUP_OF_COMMENTS] && !levels[WORD_GROUPS + GROUP_FORM] && block->link_tokens * 2 < block->tokens &&
+           block->tokens > 3;
+}
+
+static int append_block(Buffer *out, const Document *document, const Block *block) {
+    size_t end = block->end;
+    while (end > block->start && document->text.bytes[end - 1] == '\n')
+        end--;
+    return (out->length && buffer_append(out, "\n", 1)) ||
+           buffer_append(out, document->text.bytes + block->start, end - block->start);
+}
+
+typedef enum { ALL, CONTENT, COMMENTS } Part;
+
+static int is_of(Part part, const Document *document, const Judgement *judgement, size_t b) {
+    if (part == ALL)
+        return !document->elements[document->blocks[b].element].levels[WORD_GROUPS + GROUP_NOSCRIPT];
+    int is_content = judgement->second[b] >= judgement->cut;
+    return part == CONTENT ? is_content : !is_content && is_comment(document, &document->blocks[b]);
+}
+
+/* The blocks of a part, one below the other. */
+static PyObject *join(const Document *document, const Judgement *judgement, Part part) {
+    Buffer out = {0};
+    for (size_t b = 0; b < document->block_count; b++)
+        if (is_of(part, document, judgement, b) && append_block(&out, document, &document->blocks[b])) {
+            buffer_free(&out);
+            return PyErr_NoMemory();
+        }
+    PyObject *text = text_of(out.bytes, out.length);
+    buffer_free(&out);
+    return text;
+}
+
+/* The first short block whose own class says it is an author or a date. */
+static PyObject *labelled(const Document *document, int group, uint32_t max_tokens, int has_digits) {
+    for (size_t b = 0; b < document->block_count; b++) {
+        const Block *block = &document->blocks[b];
+        int is_own = block->words >> group & 1 || document->elements[block->element].levels[group] >= LEVEL_WRAP;
+        if (is_own && block->tokens && block->tokens <= max_tokens && (block->digits > 0) == has_digits)
+            return block_text(document, block);
+    }
+    return PyUnicode_FromStringAndSize("", 0);
+}
+
+static PyObject *titled(const Document *document) {
+    if (!document->block_count)
+        return PyUnicode_FromStringAndSize("", 0);
+    const Block *block = &document->blocks[find_title(document)];
+    return TAG_KINDS[block->tag].flags & IS_HEADING ? block_text(document, block) : PyUnicode_FromStringAndSize("", 0);
+}
+
+static PyObject *why_blocks(const Document *document, const Judgement *judgement) {
+    PyObject *list = PyList_New((Py_ssize_t)document->block_count);
+    for (size_t b = 0; list && b < document->block_count; b++) {
+        const Block *block = &document->blocks[b];
+        PyObject *text = block_text(document, block);
+        PyObject *row =
+            text ? Py_BuildValue("(NsffO)", text, TAG_NAMES[block->tag], judgement->first[b], judgement->second[b],
+                                 judgement->second[b] >= judgement->cut ? Py_True : Py_False)
+                 : NULL;
+        if (!row)
+            Py_CLEAR(list);
+        else
+            PyList_SET_ITEM(list, (Py_ssize_t)b, row);
+    }
+    return list;
+}
+
+static PyObject *model_extract(ModelObject *self, PyObject *args) {
+    PyObject *html;
+    int wants_why = 0;
+    if (!PyArg_ParseTuple(args, "U|p", &html, &wants_why))
+        return NULL;
+    Document document = {0};
+    Judgement judgement = {0};
+    PyObject *result = NULL;
+    if (!scan_text(&document, html, self->model.text_weights)) {
+        if (judge(&self->model, &document, &judgement))
+            PyErr_NoMemory();
+        else {
+            const Meta *meta = &document.meta;
+            PyObject *blocks = wants_why ? why_blocks(&document, &judgement) : Py_NewRef(Py_None);
+            result = blocks ? Py_BuildValue("((NNNNNNNNNNNNNNNN)N)", join(&document, &judgement, CONTENT),
+                                            join(&document, &judgement, COMMENTS), field(&meta->title),
+                                            field(&meta->og_title), field(&meta->ld_title), titled(&document),
+                                            field(&meta->author), field(&meta->ld_author),
+                                            labelled(&document, GROUP_OF_AUTHORS, 10, 0), field(&meta->published),
+                                            field(&meta->ld_published), field(&meta->time),
+                                            labelled(&document, GROUP_OF_DATES, 14, 1), field(&meta->language),
+                                            field(&meta->body), join(&document, &judgement, ALL), blocks)
+                            : NULL;
+        }
+    }
+    free(judgement.first);
+    document_free(&document);
+    return result;
+}
+
+static PyObject *model_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+    const char *bytes;
+    Py_ssize_t length;
+    if ((keywords && PyDict_GET_SIZE(keywords)) || !PyArg_ParseTuple(args, "y#", &bytes, &length))
+        return NULL;
+    ModelObject *self = (ModelObject *)type->tp_alloc(type, 0);
+    if (self && model_read(&self->model, bytes, (size_t)length)) {
+        Py_DECREF(self);
+        PyErr_SetString(PyExc_ValueError, "not a content model of this version");
+        return NULL;
+    }
+    return (PyObject *)self;
+}
+
+static void model_dealloc(ModelObject *self) {
+    model_free(&self->model);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+static PyMethodDef model_methods[] = {
+    {"extract", (PyCFunction)model_extract, METH_VARARGS, "extract(html, why=False): the parts of a page"},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyTypeObject ModelType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lycosa.page.content._native.Model",
+    .tp_basicsize = sizeof(ModelObject),
+    .tp_dealloc = (destructor)model_dealloc,
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_methods = model_methods,
+    .tp_new = model_new,
+};
+
+/* For training */
+
+static PyObject *slots_of(const uint16_t *slots, size_t count) {
+    return PyBytes_FromStringAndSize((const char *)slots, (Py_ssize_t)(count * sizeof *slots));
+}
+
+static PyObject *class_slots(const Document *document, const Block *block) {
+    uint16_t slots[256];
+    size_t count = 0;
+    for (; count < block->class_count; count++)
+        slots[count] = block->classes[count];
+    for (uint32_t at = block->element;; at = document->elements[at].parent) {
+        const Element *element = &document->elements[at];
+        for (int i = 0; i < element->class_count && count < 256; i++)
+            slots[count++] = document->classes[element->classes + (uint32_t)i];
+        if (!at)
+            break;
+    }
+    return slots_of(slots, count);
+}
+
+static const int8_t *weights_of(const char *bytes, Py_ssize_t length) {
+    return bytes && length == WEIGHTS ? (const int8_t *)bytes : NULL;
+}
+
+/* describe(html, text_weights, class_weights, scores): first-forest columns, or the second's where scores are given */
+static PyObject *content_describe(PyObject *module, PyObject *args) {
+    PyObject *html;
+    const char *text_weights = NULL, *class_weights = NULL, *scores = NULL;
+    Py_ssize_t text_length = 0, class_length = 0, scores_length = 0;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "U|z#z#z#", &html, &text_weights, &text_length, &class_weights, &class_length, &scores,
+                          &scores_length))
+        return NULL;
+    Document document = {0};
+    PyObject *result = NULL;
+    size_t stride;
+    uint8_t *columns = NULL;
+    if (scan_text(&document, html, weights_of(text_weights, text_length)))
+        goto done;
+    columns = make_columns(&document, &stride);
+    if (!columns || describe(&document, columns, stride, weights_of(class_weights, class_length))) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    size_t count = document.block_count;
+    if (scores) {
+        if ((size_t)scores_length != count * sizeof(float)) {
+            PyErr_SetString(PyExc_ValueError, "a score for each block");
+            goto done;
+        }
+        if (describe_scores(&document, (const float *)(const void *)scores, columns, stride)) {
+            PyErr_NoMemory();
+            goto done;
+        }
+        result = Py_BuildValue("(nny#)", (Py_ssize_t)count, (Py_ssize_t)stride, columns,
+                               (Py_ssize_t)(stride * SECOND_FEATURES));
+        goto done;
+    }
+    PyObject *texts = PyList_New((Py_ssize_t)count), *words = PyList_New((Py_ssize_t)count),
+             *classes = PyList_New((Py_ssize_t)count);
+    for (size_t b = 0; texts && words && classes && b < count; b++) {
+        const Block *block = &document.blocks[b];
+        PyObject *text = block_text(&document, block), *first = slots_of(block->first_words, block->first_count),
+                 *chain = class_slots(&document, block);
+        PyList_SET_ITEM(texts, (Py_ssize_t)b, text);
+        PyList_SET_ITEM(words, (Py_ssize_t)b, first);
+        PyList_SET_ITEM(classes, (Py_ssize_t)b, chain);
+    }
+    result = Py_BuildValue("(nny#NNN)", (Py_ssize_t)count, (Py_ssize_t)stride, columns,
+                           (Py_ssize_t)(stride * (size_t)feature_count()), texts, words, classes);
+done:
+    free(columns);
+    document_free(&document);
+    return result;
+}
+
+static PyObject *content_lay_out(PyObject *module, PyObject *html) {
+    (void)module;
+    if (!PyUnicode_Check(html))
+        return PyErr_Format(PyExc_TypeError, "a text, not %s", Py_TYPE(html)->tp_name);
+    Document document = {0};
+    PyObject *text = scan_text(&document, html, NULL) ? NULL : join(&document, NULL, ALL);
+    document_free(&document);
+    return text;
+}
+
+static PyObject *content_feature_names(PyObject *module, PyObject *ignored) {
+    (void)module;
+    (void)ignored;
+    PyObject *list = PyList_New(0);
+    for (int f = 0; list && f < feature_count() + SECOND_FEATURES; f++) {
+        PyObject *name =
+            PyUnicode_FromString(f < feature_count() ? feature_name(f) : SECOND_NAMES[f - feature_count()]);
+        if (!name || PyList_Append(list, name))
+            Py_CLEAR(list);
+        Py_XDECREF(name);
+    }
+    return list;
+}
+
+static PyMethodDef module_methods[] = {
+    {"describe", content_describe, METH_VARARGS,
+     "describe(html, text_weights, class_weights, scores): blocks as numbers"},
+    {"lay_out", content_lay_out, METH_O, "lay_out(html): all text, a block per line"},
+    {"feature_names", content_feature_names, METH_NOARGS,
+     "feature_names(): of the first forest, then what the second adds"},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef content_module = {
+    PyModuleDef_HEAD_INIT, "_native", "Main content of HTML pages.", -1, module_methods, NULL, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__native(void) {
+    tags_prepare();
+    kinds_prepare();
+    markup_prepare();
+    if (PyType_Ready(&ModelType))
+        return NULL;
+    PyObject *module = PyModule_Create(&content_module);
+    if (!module || PyModule_AddObjectRef(module, "Model", (PyObject *)&ModelType) ||
+        PyModule_AddIntConstant(module, "SECOND_FEATURES", SECOND_FEATURES) ||
+        PyModule_AddIntConstant(module, "WEIGHTS", WEIGHTS)) {
+        Py_XDECREF(module);
+        return NULL;
+    }
+    return module;
+}

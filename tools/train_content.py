@@ -1,0 +1,444 @@
+"""Train the model of `lycosa.page.content` from labelled pages, and say how good it is on sites it has not seen.
+
+    python tools/train_content.py ../shared/data/extraction --model src/lycosa/page/content/content.model
+
+Needs catboost, numpy and publicsuffixlist beside lycosa. Pages of one registered domain are always in the same
+fold, so every figure printed is for sites that the judging model never saw. The features are those of the crawl: this
+script calls the same extension.
+
+The model is made in three steps: weights of words (of the text, and of class and id), a forest that judges each block
+by itself and its surroundings, and a second forest that also knows what the first thought of the blocks around. The
+later steps learn from what the earlier ones say about sites they did not see.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import importlib.util
+import json
+import re
+import struct
+import sys
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import time
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+from publicsuffixlist import PublicSuffixList
+
+from lycosa.page.content import _native
+
+FOLDS = 3
+# Of pages with more blocks than this a part is drawn by lot: a table of a thousand cells teaches no more than 160.
+MAX_BLOCKS = 160
+SEED = 7
+CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+TOKEN = re.compile(f"[{CJK}]|[^\\W{CJK}]+")
+SHINGLE = 4
+# Short blocks err without much harm; a page's blocks together weigh at most this.
+MAX_PAGE_WEIGHT = 3.0
+SEGMENT_WEIGHT = 0.12
+
+
+@dataclass
+class Labelled:
+    """One labelled page: its blocks, how much of each is content, and how much that matters."""
+
+    set_name: str
+    truth: dict[str, Any]
+    html: str
+    site: str
+    fold: int = 0
+    count: int = 0
+    labels: Any = None
+    weights: Any = None
+    words: list[bytes] = field(default_factory=list)
+    classes: list[bytes] = field(default_factory=list)
+    columns: Any = None
+    scores: Any = None
+    second: Any = None
+
+
+# Pages
+
+
+def read_pages(folder: Path, names: Sequence[str]) -> list[Labelled]:
+    suffixes = PublicSuffixList()
+    pages = []
+    for name in names:
+        truths = {row["id"]: row for row in map(json.loads, (folder / name / "truth.jsonl").open(encoding="utf-8"))}
+        with gzip.open(folder / name / "html.jsonl.gz", "rt", encoding="utf-8") as rows:
+            found = ((truths[row["id"]], row["html"]) for row in map(json.loads, rows) if row["id"] in truths)
+            pages += [Labelled(name, truth, html, site_of(truth, html, suffixes)) for truth, html in found]
+    return pages
+
+
+def site_of(truth: dict[str, Any], html: str, suffixes: Any) -> str:
+    """The registered domain of a page; where its URL is not known, that of most of its links."""
+    host = urlsplit(truth.get("url") or "").hostname or ""
+    if not host:
+        hosts = Counter(re.findall(r"https?://([a-z0-9.-]+)", html.lower()))
+        host = hosts.most_common(1)[0][0] if hosts else truth["id"]
+    return suffixes.privatesuffix(host) or host
+
+
+def set_folds(pages: list[Labelled]) -> None:
+    """Sites to folds by lot, each set spread evenly."""
+    lot = np.random.default_rng(SEED)
+    sizes: Counter[int] = Counter()
+    folds: dict[str, int] = {}
+    sites = sorted({page.site for page in pages})
+    by_site: dict[str, list[Labelled]] = {}
+    for page in pages:
+        by_site.setdefault(page.site, []).append(page)
+    lot.shuffle(sites)
+    for site in sorted(sites, key=lambda site: (by_site[site][0].set_name, -len(by_site[site]))):
+        # The fold with the fewest pages of this set.
+        name = by_site[site][0].set_name
+        folds[site] = min(range(FOLDS), key=lambda fold: (sizes[hash_pair(name, fold)], fold))
+        sizes[hash_pair(name, folds[site])] += len(by_site[site])
+    for page in pages:
+        page.fold = folds[page.site]
+
+
+def hash_pair(name: str, fold: int) -> int:
+    return sum(map(ord, name)) * 10 + fold
+
+
+# Labels
+
+
+def label(page: Labelled) -> None:
+    page.count, _, _, texts, page.words, page.classes = _native.describe(page.html)
+    if "with" in page.truth:
+        page.labels, page.weights = labels_of_segments(page.truth, texts)
+    else:
+        page.labels, page.weights = labels_of_text(page.truth["text"], texts)
+
+
+def labels_of_text(truth: str, texts: list[str]) -> tuple[Any, Any]:
+    """The share of each block's tokens that stand in a run of four that the truth has."""
+    want = shingles(TOKEN.findall(truth))
+    blocks = [TOKEN.findall(text) for text in texts]
+    tokens = [token for block in blocks for token in block]
+    covered = np.zeros(len(tokens) + 1, dtype=np.int8)
+    for index in range(len(tokens) - SHINGLE + 1):
+        if tuple(tokens[index : index + SHINGLE]) in want:
+            covered[index : index + SHINGLE] = 1
+    ends = np.cumsum([len(block) for block in blocks])
+    sums = np.concatenate([[0], np.cumsum(covered)])
+    lengths = np.array([len(block) for block in blocks], dtype=np.float32)
+    found = np.array([sums[end] - sums[end - len(block)] for end, block in zip(ends, blocks, strict=True)], np.float32)
+    labels = found / np.maximum(lengths, 1)
+    drop_copies(blocks, want, labels)
+    # What a wrong block costs: its part of the page's truth.
+    weights = (lengths + 1) / (sum(want.values()) + 60)
+    total = weights.sum()
+    return labels, weights * min(1.0, MAX_PAGE_WEIGHT / max(total, 1e-6))
+
+
+def drop_copies(blocks: list[list[str]], want: Counter[tuple[str, ...]], labels: Any) -> None:
+    """Of blocks that repeat each other, as many are content as the truth has: those among the most content."""
+    places: dict[tuple[str, ...], list[int]] = {}
+    for index, block in enumerate(blocks):
+        if labels[index] > 0.5 and len(block) >= SHINGLE:
+            places.setdefault(tuple(block), []).append(index)
+    content = np.concatenate([[0], np.cumsum(labels * np.array([len(block) for block in blocks]))])
+    for tokens, copies in places.items():
+        wanted = want[tokens[:SHINGLE]]
+        if len(copies) > wanted:
+            copies.sort(key=lambda at: content[max(0, at - 5)] - content[min(len(blocks), at + 6)])
+            labels[copies[wanted:]] = 0
+
+
+def shingles(tokens: list[str]) -> Counter[tuple[str, ...]]:
+    if 0 < len(tokens) < SHINGLE:
+        return Counter([tuple(tokens)])
+    return Counter(tuple(tokens[index : index + SHINGLE]) for index in range(len(tokens) - SHINGLE + 1))
+
+
+def labels_of_segments(truth: dict[str, Any], texts: list[str]) -> tuple[Any, Any]:
+    """Blocks with a segment that must appear are content, those with one that must not are none, others unknown."""
+    labels, weights = np.zeros(len(texts), np.float32), np.zeros(len(texts), np.float32)
+    plain = [re.sub(r"\s+", " ", text) for text in texts]
+    ends = np.cumsum([len(text) + 1 for text in plain])
+    page = " ".join(plain)
+    for kind in ("without", "with"):
+        for part in truth[kind]:
+            at = page.find(re.sub(r"\s+", " ", part).strip())
+            if at >= 0 and part.strip():
+                first, last = np.searchsorted(ends, [at, at + len(part) - 1], side="right")
+                labels[first : last + 1] = kind == "with"
+                weights[first : last + 1] = SEGMENT_WEIGHT
+    return labels, weights
+
+
+def balance(pages: list[Labelled]) -> None:
+    """Small sets count for more than their share of pages, so that no set decides alone."""
+    sizes = Counter(page.set_name for page in pages)
+    mean = len(pages) / len(sizes)
+    for page in pages:
+        page.weights = (page.weights * (mean / sizes[page.set_name]) ** 0.5).astype(np.float32)
+
+
+def thin(page: Labelled) -> None:
+    if page.count > MAX_BLOCKS:
+        lot = np.random.default_rng(page.count)
+        kept = np.zeros(page.count, bool)
+        kept[lot.choice(page.count, MAX_BLOCKS, replace=False)] = True
+        page.weights = np.where(kept, page.weights * (page.count / MAX_BLOCKS), 0).astype(np.float32)
+
+
+# Words
+
+
+def fit_words(pages: list[Labelled], kind: str) -> bytes:
+    """A weight from -127 to 127 for each slot of words: how much they speak for content, each site heard once."""
+    sites: dict[str, list[Labelled]] = {}
+    for page in pages:
+        sites.setdefault(page.site, []).append(page)
+    content, other = np.zeros(_native.WEIGHTS), np.zeros(_native.WEIGHTS)
+    for own in sites.values():
+        hits, misses = np.zeros(_native.WEIGHTS), np.zeros(_native.WEIGHTS)
+        for page in own:
+            count_words(page, getattr(page, kind), hits, misses)
+        seen = hits + misses
+        # A word's first blocks on a site say the most: ten say little more than three.
+        heard = np.minimum(seen, 1) + np.log1p(np.maximum(seen - 1, 0)) * 0.5
+        share = np.divide(hits, seen, out=np.zeros_like(hits), where=seen > 0)
+        content += heard * share
+        other += heard * (1 - share)
+    prior = content.sum() / (content.sum() + other.sum())
+    odds = np.log((content + 3 * prior) / (other + 3 * (1 - prior))) - np.log(prior / (1 - prior))
+    return np.clip(np.round(odds * 24), -127, 127).astype(np.int8).tobytes()
+
+
+def count_words(page: Labelled, words: list[bytes], hits: Any, misses: Any) -> None:
+    for slots, value, weight in zip(words, page.labels, page.weights, strict=True):
+        if weight > 0 and slots:
+            found = np.frombuffer(slots, np.uint16)
+            hits[found] += value
+            misses[found] += 1 - value
+
+
+# Forests
+
+
+def fit_forest(columns: Any, pages: list[Labelled], trees: int, depth: int, rate: float, threads: int) -> Any:
+    from catboost import CatBoostClassifier, Pool
+
+    labels, weights = stacked(page.labels for page in pages), stacked(page.weights for page in pages)
+    used = weights > 0
+    print(f"  {used.sum()} blocks", flush=True)
+    forest = CatBoostClassifier(
+        iterations=trees,
+        depth=depth,
+        learning_rate=rate,
+        loss_function="CrossEntropy",
+        l2_leaf_reg=6,
+        border_count=64,
+        random_seed=SEED,
+        thread_count=threads,
+        verbose=False,
+        rsm=0.2,
+        bootstrap_type="Bernoulli",
+        subsample=0.7,
+        boosting_type="Plain",
+        leaf_estimation_iterations=1,
+        allow_writing_files=False,
+        score_function="L2",
+    )
+    forest.fit(Pool(columns[used], label=np.clip(labels[used], 0, 1), weight=weights[used]))
+    return forest
+
+
+def stacked(parts: Iterable[Any]) -> Any:
+    return np.concatenate(list(parts))
+
+
+def forest_bytes(forest: Any, depth: int) -> bytes:
+    """A forest as the extension reads it: features, borders and leaves as plain tables."""
+    import tempfile
+
+    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+        forest.save_model(file.name, format="json")
+        model = json.loads(Path(file.name).read_text())
+    trees = model["oblivious_trees"]
+    scale, bias = model["scale_and_bias"]
+    features, borders, leaves = bytearray(), bytearray(), []
+    for tree in trees:
+        splits = tree["splits"] or []
+        for split in splits:
+            features.append(split["float_feature_index"])
+            borders.append(max(0, min(255, int(np.floor(split["border"])))))
+        # No value is above 255, so a missing level never changes the leaf.
+        features += bytes(depth - len(splits))
+        borders += b"\xff" * (depth - len(splits))
+        values = list(tree["leaf_values"]) * (1 << (depth - len(splits)))
+        leaves += [value * scale for value in values[: 1 << depth]]
+    tables = bytes(features) + bytes(borders)
+    tables += bytes(-len(tables) % 4)
+    head = struct.pack("<IIf", len(trees), depth, bias[0] if isinstance(bias, list) else bias)
+    return head + tables + np.array(leaves, "<f4").tobytes()
+
+
+def model_bytes(text_weights: bytes, class_weights: bytes, first: bytes, second: bytes) -> bytes:
+    return b"lycosac1" + text_weights + class_weights + first + second
+
+
+def judge(forest: Any, columns: Any) -> Any:
+    return forest.predict_proba(columns)[:, 1].astype(np.float32)
+
+
+# The steps
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How large the forests are."""
+
+    first_trees: int = 200
+    second_trees: int = 160
+    depth: int = 6
+    threads: int = 2
+
+
+def train(pages: list[Labelled], shape: Shape, *, folds_only: bool) -> tuple[list[bytes], bytes]:
+    """One model per fold, each ignorant of its fold, and the model of all pages."""
+    started = time()
+    rest = [[page for page in pages if page.fold != fold] for fold in range(FOLDS)]
+    held = [[page for page in pages if page.fold == fold] for fold in range(FOLDS)]
+    weights = [(fit_words(rest[fold], "words"), fit_words(rest[fold], "classes")) for fold in range(FOLDS)]
+    print(f"words {time() - started:.0f} s", flush=True)
+    for page in pages:
+        page.columns = columns_of(_native.describe(page.html, *weights[page.fold]))
+    firsts = []
+    for fold in range(FOLDS):
+        forest = fit_forest(
+            stacked(page.columns for page in rest[fold]),
+            rest[fold],
+            shape.first_trees,
+            shape.depth,
+            0.12,
+            shape.threads,
+        )
+        firsts.append(forest)
+        scores = judge(forest, stacked(page.columns for page in held[fold]))
+        give_scores(held[fold], scores)
+        print(f"first forest, fold {fold}: {time() - started:.0f} s", flush=True)
+    for page in pages:
+        around = columns_of(_native.describe(page.html, *weights[page.fold], page.scores.tobytes()))
+        page.second = np.concatenate([page.columns, around], axis=1)
+    models = []
+    for fold in range(FOLDS):
+        forest = fit_forest(
+            stacked(page.second for page in rest[fold]), rest[fold], shape.second_trees, shape.depth, 0.1, shape.threads
+        )
+        models.append(
+            model_bytes(*weights[fold], forest_bytes(firsts[fold], shape.depth), forest_bytes(forest, shape.depth))
+        )
+        print(f"second forest, fold {fold}: {time() - started:.0f} s", flush=True)
+    if folds_only:
+        return models, b""
+    words = fit_words(pages, "words"), fit_words(pages, "classes")
+    first = fit_forest(
+        stacked(page.columns for page in pages), pages, shape.first_trees, shape.depth, 0.12, shape.threads
+    )
+    second = fit_forest(
+        stacked(page.second for page in pages), pages, shape.second_trees, shape.depth, 0.1, shape.threads
+    )
+    return models, model_bytes(*words, forest_bytes(first, shape.depth), forest_bytes(second, shape.depth))
+
+
+def columns_of(described: tuple[Any, ...]) -> Any:
+    count, stride, data = described[:3]
+    return (
+        np.frombuffer(data, np.uint8).reshape(-1, stride)[:, :count].T.copy() if stride else np.zeros((0, 0), np.uint8)
+    )
+
+
+def give_scores(pages: list[Labelled], scores: Any) -> None:
+    at = 0
+    for page in pages:
+        page.scores = scores[at : at + page.count].copy()
+        at += page.count
+
+
+# Figures
+
+
+def load_score(folder: Path) -> Any:
+    spec = importlib.util.spec_from_file_location("score", folder / "score.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def measure(pages: list[Labelled], models: list[bytes], score: Any) -> dict[str, tuple[float, float, float]]:
+    """Precision, recall and F1 of each set, each page judged by the model that does not know its site."""
+    judges = [_native.Model(model) for model in models]
+    figures = {}
+    for name in sorted({page.set_name for page in pages}):
+        precisions, recalls, counts = [], [], [0, 0, 0]
+        for page in (page for page in pages if page.set_name == name):
+            text = judges[page.fold].extract(page.html)[0][0]
+            if "with" in page.truth:
+                counts = [a + b for a, b in zip(counts, score.segments(page.truth, text), strict=True)]
+                continue
+            precision, recall = score.precision_recall(page.truth["text"], text)
+            recalls.append(recall)
+            if text.strip():
+                precisions.append(precision)
+        hits, wrong, missed = counts
+        p = hits / max(1, hits + wrong) if hits else float(np.mean(precisions))
+        r = hits / max(1, hits + missed) if hits else float(np.mean(recalls))
+        figures[name] = p, r, 2 * p * r / (p + r)
+    return figures
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    arguments.add_argument("data", type=Path, help="the folder of labelled sets")
+    arguments.add_argument("--model", type=Path, help="where the model is written")
+    arguments.add_argument("--figures", type=Path, help="where the cross-validated figures are written, as JSON")
+    arguments.add_argument("--threads", type=int, default=2)
+    arguments.add_argument("--first", type=int, default=Shape.first_trees)
+    arguments.add_argument("--second", type=int, default=Shape.second_trees)
+    options = arguments.parse_args()
+    names = sorted(path.parent.name for path in options.data.glob("*/truth.jsonl"))
+    pages = read_pages(options.data, names)
+    set_folds(pages)
+    for page in pages:
+        label(page)
+    pages = [page for page in pages if page.count]
+    balance(pages)
+    for page in pages:
+        thin(page)
+    print(
+        f"{len(pages)} pages of {len({page.site for page in pages})} sites, {sum(page.count for page in pages)} blocks",
+        flush=True,
+    )
+    shape = Shape(options.first, options.second, threads=options.threads)
+    models, model = train(pages, shape, folds_only=options.model is None)
+    figures = measure(pages, models, load_score(options.data))
+    for name, (p, r, f1) in figures.items():
+        print(f"{name:18} P {p:.3f} R {r:.3f} F1 {f1:.3f}")
+    print(f"{'mean':18} F1 {np.mean([f1 for _, _, f1 in figures.values()]):.4f}")
+    if options.model:
+        options.model.write_bytes(model)
+        print(f"{options.model}: {len(model)} bytes")
+    if options.figures:
+        sites = len({page.site for page in pages})
+        whole = {"pages": len(pages), "sites": sites, "folds": FOLDS, "sets": figures}
+        options.figures.write_text(json.dumps(whole, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
