@@ -7,15 +7,14 @@ open (short or mixed texts, languages without a list here) are trigrams asked.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
-from itertools import chain
+from itertools import chain, pairwise
 
 from turbohtml.detect import detect_language
 
 # What is read of a text: this many characters from its middle, where less of it is navigation.
-_MAX_CHARS = 1000
-_SCRIPT_SAMPLE = 64
+_MAX_CHARS = 800
+_SCRIPT_SAMPLE = 48
 # Common words that must be found, and by how much their language must lead the next, for trigrams not to be asked.
 _MIN_WORDS = 4
 _MIN_LEAD = 1.5
@@ -94,10 +93,10 @@ _RANGES = (
     (0x1780, "Khmer"), (0x1800, ""), (0x1E00, "Latin"), (0x1F00, "Greek"), (0x2000, ""), (0x3040, "Kana"),
     (0x3100, ""), (0x3130, "Hangul"), (0x3190, ""), (0x3400, "Han"), (0xA000, ""), (0xAC00, "Hangul"), (0xD7B0, ""),
     (0xF900, "Han"), (0xFB00, ""), (0xFB50, "Arabic"), (0xFE00, ""), (0xFE70, "Arabic"), (0xFF00, ""),
-    (0xFF66, "Kana"), (0xFFA0, ""), (0x20000, "Han"), (0x32000, ""),
+    (0xFF66, "Kana"), (0xFFA0, ""),
 )  # fmt: skip
-_STARTS = [start for start, _ in _RANGES]
-_SCRIPTS = [script for _, script in _RANGES]
+# The script of each character of the first plane; beyond it are emoji and rare ideographs.
+_SCRIPT_AT = [script for (start, script), (end, _) in pairwise((*_RANGES, (0x10000, ""))) for _ in range(end - start)]
 
 # What else the trigrams know, by ISO 639-3; those left out have no two-letter code.
 _TWO_LETTERS = {
@@ -151,7 +150,7 @@ def _script_of(sample: str) -> str:
     """The script of most letters in a text."""
     if sample.isascii():
         return "Latin" if any(map(str.isalpha, sample)) else ""
-    counts: Counter[str] = Counter(_SCRIPTS[bisect_right(_STARTS, ord(letter)) - 1] for letter in _spread(sample))
+    counts: Counter[str] = Counter(_SCRIPT_AT[ord(letter)] for letter in _spread(sample) if letter <= "\uffff")
     del counts[""]
     # A Japanese text has more ideographs than it has kana; a Chinese one has no kana to speak of.
     if counts["Kana"] * 5 > counts["Han"] > 0:

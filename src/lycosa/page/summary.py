@@ -17,7 +17,7 @@ from lycosa.page.words import words_of
 
 Method = Literal["tfidf", "frequency", "frequency-sentences", "weight", "context"]
 METHODS: tuple[Method, ...] = get_args(Method)
-DEFAULT_METHOD: Method = "context"
+DEFAULT_METHOD: Method = "weight"
 DEFAULT_SENTENCES = 20
 # Of a longer text only the beginning is read: 0.2 s at most.
 MAX_CHARS = 300_000
