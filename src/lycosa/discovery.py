@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import compress
+from typing import cast
 
 import msgspec
 
@@ -34,6 +36,15 @@ class Remembered:
         self._young: set[bytes] = set()
         self._old: set[bytes] = set()
 
+    def without(self, links: Iterable[KnownLink]) -> dict[bytes, KnownLink]:
+        """The links of this crawl whose targets are not remembered, each once."""
+        young, old = self._young, self._old
+        return {
+            link.fingerprint: link
+            for link in links
+            if link.in_scope and link.fingerprint not in young and link.fingerprint not in old
+        }
+
     def __contains__(self, fingerprint: bytes) -> bool:
         return fingerprint in self._young or fingerprint in self._old
 
@@ -55,20 +66,19 @@ class Discovery:
 
     def of_page(self, target: Target, page: Page) -> tuple[Links, list[Target]]:
         """All links of a page as columns, and the new targets among them."""
-        raw, base = page.links, self._base(target, page)
-        decided = self._memo.resolve_all(base, [link[0] for link in raw], page.charset or "utf-8")
-        kept = [(link, source) for link, source in zip(decided, raw, strict=True) if type(link) is KnownLink]
-        links = Links(
-            [link.url for link, _ in kept], [source[1] for _, source in kept], [source[2] for _, source in kept]
-        )
+        base = self._base(target, page)
+        hrefs, anchors, rels = zip(*page.links, strict=True) if page.links else ((), (), ())
+        decided = self._memo.resolve_all(base, hrefs, page.charset or "utf-8")
+        is_known = [type(link) is KnownLink for link in decided]
+        known = cast("list[KnownLink]", list(compress(decided, is_known)))
+        if len(known) < len(decided):
+            anchors, rels = tuple(compress(anchors, is_known)), tuple(compress(rels, is_known))
+        links = Links([link.url for link in known], list(anchors), list(rels))
         if target.depth >= self._rules.max_depth or (page.nofollow and self._rules.obey_nofollow):
             return links, []
-        remembered, obeys = self.remembered, self._rules.obey_nofollow
-        new = {
-            link.fingerprint: link
-            for link, source in kept
-            if link.in_scope and link.fingerprint not in remembered and not (obeys and "nofollow" in source[2])
-        }
+        if self._rules.obey_nofollow and any(rels):
+            known = [link for link, rel in zip(known, rels, strict=True) if "nofollow" not in rel]
+        new = self.remembered.without(known)
         for href in (page.canonical, page.refresh):
             link = self._policy.decide(href, base) if href else None
             if isinstance(link, KnownLink) and link.in_scope:

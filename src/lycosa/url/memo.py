@@ -112,19 +112,22 @@ def clean(href: str) -> str:
 class _Page:
     """Where the hrefs of one page are looked up, and what they are resolved against."""
 
-    __slots__ = ("base", "directory_links", "document", "origin_links")
+    __slots__ = ("base", "directory", "directory_links", "document", "origin_links")
 
     def __init__(
-        self, base: str, document: str, origin_links: dict[str, Link], directory_links: dict[str, Link]
+        self, base: str, document: str, directory: str, origin_links: dict[str, Link], directory_links: dict[str, Link]
     ) -> None:
         self.base = base
         self.document = document
+        self.directory = directory
         self.origin_links = origin_links
         self.directory_links = directory_links
 
 
 _MAX_MEMO_CHARS = 2048
 _HTTP = re.compile("https?:(//)?", re.IGNORECASE)
+# A relative path without dot segments, escapes or anything else that resolving could change.
+_PLAIN = re.compile(r"[\w~-]+(?:[./][\w~-]+)*/?(?:\?[\w=&.-]+)?(?:#.*)?", re.ASCII)
 
 
 class LinkMemo:
@@ -168,7 +171,7 @@ class LinkMemo:
         document = base.partition("#")[0].partition("?")[0]
         origin = base[: base.index("/", 8)]
         directory = document[: document.rindex("/") + 1]
-        return _Page(base, document, self._table(origin), self._table(directory))
+        return _Page(base, document, directory[len(origin) :], self._table(origin), self._table(directory))
 
     def _table(self, place: str) -> dict[str, Link]:
         table = self._tables.get(place)
@@ -190,13 +193,29 @@ class LinkMemo:
         if text[:4].lower() == "http" and (scheme := _HTTP.match(text)):
             # `http:x` is relative on an http page only, and `http:?q` to the very page: rare, so not kept.
             return self._absolute(href) if scheme[1] else self._follow(href, page.base)
+        if _PLAIN.fullmatch(text) and (link := self._relative(text, page)):
+            return self._keep(page.directory_links, href, link)
         link = self._follow(href, page.base)
         return self._keep(self._shared if link is _FOREIGN else page.directory_links, href, link)
+
+    def _relative(self, text: str, page: _Page) -> Link | None:
+        """A plain path below the page's directory: most sites also link to it from their root."""
+        path = page.directory + text.partition("#")[0]
+        if path.startswith("//"):
+            return None
+        return page.origin_links.get(path) or self._keep(page.origin_links, path, self._follow(path, page.base))
 
     def _absolute(self, href: str) -> Link:
         if link := self._shared.get(href):
             return link
-        return self._keep(self._shared, href, self._old_shared.get(href) or self._follow(href, None))
+        return self._keep(self._shared, href, self._old_shared.get(href) or self._elsewhere(href))
+
+    def _elsewhere(self, href: str) -> Link:
+        """An absolute URL: its own site may have linked to the same path before."""
+        path_at = href.find("/", 8)
+        table = self._tables.get(href[:path_at]) if path_at > 0 else None
+        known = table.get(href[path_at:].partition("#")[0]) if table and href[path_at : path_at + 2] != "//" else None
+        return known or self._follow(href, None)
 
     def _keep(self, table: dict[str, Link], href: str, link: Link) -> Link:
         if len(table) >= self._max_table and table is not self._shared:
