@@ -83,6 +83,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     workers: Count = 0
     warc_bytes: Positive = 1024**3
     parquet_rows: Positive = 20_000
+    report: bool = True
 
 
 HELP: dict[str, str] = {
@@ -138,6 +139,7 @@ HELP: dict[str, str] = {
     "workers": "Worker processes; 0 means one per core.",
     "warc_bytes": "A WARC file is closed at this size.",
     "parquet_rows": "Rows per Parquet file.",
+    "report": "Whether report.html is written at the end.",
 }
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lycosa.errors import FolderInUse, SettingsError
-from lycosa.frontier import host, hosts, rocks
+from lycosa.frontier import host, hosts, rocks, seen
 from lycosa.frontier.rocks import RocksFrontier
 from lycosa.frontier.rules import FrontierRules
 from lycosa.frontier.seen import FILE_NAME
@@ -240,8 +240,9 @@ async def test_what_is_acknowledged_was_put_on_the_disk_first(folder: Path, monk
 @pytest.mark.parametrize("rules", [RULES, BLOOM], ids=["exact", "bloom"])
 @pytest.mark.parametrize("how", ["file", "no file", "torn file", "stale file", "other shape"])
 async def test_known_urls_stay_known_however_the_filter_comes_back(
-    folder: Path, rules: FrontierRules, how: str
+    folder: Path, rules: FrontierRules, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(seen, "MIN_SAVED", 0)
     clock = FakeClock()
     stage = Stage(RocksFrontier(folder, rules, clock), clock)
     await stage.open_hosts("a/visited", "b/failed")

@@ -51,7 +51,7 @@ def lycosa_on(web: WebKind, workers: int = 0, settings: tuple[str, ...] = ()) ->
     """Lycosa with everything on and without delays."""
 
     def launch(job: Job) -> Launch:
-        changes = [word for change in ("durability=power", *settings) for word in ("--set", change)]
+        changes = [word for change in ("durability=power", "report=false", *settings) for word in ("--set", change)]
         command = [sys.executable, "-m", "lycosa.cli.main", "crawl", job.seed, "--folder", str(job.folder / "crawl")]
         command += ["--scope", "any", "--min-delay", "0", "--delay-factor", "0", "--open-network", "127.0.0.0/8"]
         command += ["--workers", str(workers), *changes, "--json"]

@@ -111,7 +111,8 @@ async def _crawl(
     style: Style = "json" if options.json else "quiet" if options.quiet else "human"
     async with Progress(parent, settings, style):
         ending = await parent.run(seeds, revisit=options.revisit)
-    await asyncio.to_thread(_write_report, folder)
+    if settings.report:
+        await asyncio.to_thread(_write_report, folder)
     facts = summary(parent, folder, ending)
     if options.json:
         print(msgspec.json.encode(facts).decode())
