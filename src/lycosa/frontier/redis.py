@@ -25,7 +25,7 @@ from lycosa.frontier.redis_budget import Budget, Grant
 from lycosa.frontier.redis_crawl import Crawl, open_crawl
 from lycosa.frontier.redis_link import Call, Link
 from lycosa.frontier.redis_members import BEAT_SECONDS, Members
-from lycosa.frontier.redis_place import parse_address
+from lycosa.frontier.redis_place import MAX_PARTITIONS, parse_address
 from lycosa.frontier.redis_ring import point_on_ring
 from lycosa.frontier.redis_state import Overview, PartitionState
 from lycosa.frontier.redis_value import encode, entry_of, mark_of, number_of, origin_under, target_of, text
@@ -101,6 +101,8 @@ class RedisFrontier:
         self._fake_clock = fake_clock
         self._offset = 0.0  # of the servers' time from our clock
         self._crawl, replicas, self.warnings = _apart(self._open)
+        for warning in self.warnings:
+            logger.warning("frontier: %s", warning)
         self._link = Link(self.address, replicas)
         self._members = Members(self._link, self._crawl, name, max(1, rules.workers), fake_clock)
         self._budget = Budget(self._link, self._crawl, rules.max_pages)
@@ -115,8 +117,8 @@ class RedisFrontier:
         """The crawl, how many replicas must confirm, and what the operator should know."""
         link = Link(self.address)
         try:
-            tags = [self.address.tag(), *map(self.address.tag, range(self.address.partitions or 64))]
-            found = await redis_check.conditions(link, tags)
+            # Enough tags to meet every server of a cluster, whatever the number of partitions.
+            found = await redis_check.conditions(link, [*map(self.address.tag, range(MAX_PARTITIONS))])
             for condition in found:
                 redis_check.refuse_what_cannot_work(condition)
             sentences = [sentence for condition in found for sentence in redis_check.warnings(condition)]
@@ -427,12 +429,12 @@ class RedisFrontier:
 
     async def _hold_what_ends_soon(self, settlements: Sequence[Settlement]) -> None:
         soon = self._now() + HOLD_SECONDS
-        ending: dict[int, list[str]] = defaultdict(list)
+        ending: dict[int, list[tuple[int, str]]] = defaultdict(list)
         for settlement in settlements:
             if (held := self._held.get(settlement.token)) and held.expires_at < soon:
-                ending[settlement.token % self._crawl.partitions].append(str(settlement.token))
+                ending[settlement.token % self._crawl.partitions].append((settlement.token, held.target.host))
         calls = [
-            Call("hold", partition, {"tokens": tokens, "seconds": HOLD_SECONDS}) for partition, tokens in ending.items()
+            Call("hold", partition, {"leases": leases, "seconds": HOLD_SECONDS}) for partition, leases in ending.items()
         ]
         for answer in await self._run(calls):
             for token in answer.says:
@@ -485,7 +487,8 @@ class RedisFrontier:
         if target.fingerprint and self.address.keeps_history:
             history = encode(history_of(target, settlement, held.visits + 1, now, due))
         return {
-            "token": str(settlement.token),
+            "token": settlement.token,
+            "host": target.host,
             "outcome": settlement.outcome.name.lower(),
             "pause": _pause(settlement),
             "retry": self._retry(target) if due is not None else False,
@@ -517,11 +520,13 @@ class RedisFrontier:
         return crc32(digest) % self._crawl.partitions
 
     async def _claim(self, digest: bytes, url: str, token: int, held: _Held | None) -> tuple[float, str]:
-        args = {"digest": text(digest), "url": url, "token": "", "until_at": 0.0}
+        args: dict[str, Any] = {"digest": text(digest), "url": url, "token": 0, "until_at": 0.0}
         if held:
-            args |= {"token": str(token), "until_at": held.expires_at}
-        (answer,) = await self._run([Call("claim", self._digest_partition(digest), args)])
-        return answer.says, answer.blobs[0].decode()
+            args |= {"token": token, "until_at": held.expires_at}
+        if self._fake_clock:
+            args["now"] = self._fake_clock()
+        until_at, original = await self._link.one("claim", self._digest_partition(digest), args)
+        return until_at, original.decode()
 
     async def _note_claim(self, digest: bytes, token: int, held: _Held) -> None:
         held.digests.append(digest)
@@ -530,11 +535,12 @@ class RedisFrontier:
             await self._end_claims([(token, held)])
 
     async def _end_claims(self, ended: Iterable[tuple[int, _Held]]) -> None:
-        claims: dict[int, list[tuple[msgspec.Raw, str]]] = defaultdict(list)
+        claims: dict[int, list[tuple[msgspec.Raw, int]]] = defaultdict(list)
         for token, held in ended:
             for digest in held.digests:
-                claims[self._digest_partition(digest)].append((text(digest), str(token)))
-        await self._run([Call("unclaim", partition, {"claims": some}) for partition, some in claims.items()])
+                claims[self._digest_partition(digest)].append((text(digest), token))
+        if claims:
+            await self._link.run([Call("unclaim", partition, {"claims": some}) for partition, some in claims.items()])
         self._claims_ended.set()
         self._claims_ended = asyncio.Event()
 

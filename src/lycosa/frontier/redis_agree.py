@@ -71,7 +71,9 @@ def _wanted(address: Address, stored: Agreement, mine: Settings, seeds: Sequence
 
 
 def _shared(settings: Settings) -> dict[str, object]:
-    return {name: value for name, value in msgspec.to_builtins(settings).items() if name not in LOCAL}
+    # As JSON gives it back: there a tuple is a list.
+    values = msgspec.json.decode(msgspec.json.encode(settings))
+    return {name: value for name, value in values.items() if name not in LOCAL}
 
 
 def _applied(mine: Settings, agreement: Agreement) -> Settings:

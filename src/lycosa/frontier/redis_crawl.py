@@ -9,7 +9,6 @@ import msgspec
 
 from lycosa.errors import SettingsError
 from lycosa.frontier.redis_link import Link
-from lycosa.frontier.redis_place import DEFAULT_PARTITIONS
 from lycosa.frontier.redis_value import encode
 
 FORMAT = 1
@@ -45,14 +44,14 @@ async def open_crawl(link: Link) -> Crawl:
     fresh = Crawl(
         id=secrets.token_hex(8),
         key=secrets.token_hex(16),
-        partitions=address.partitions or DEFAULT_PARTITIONS,
+        partitions=address.partitions or address.usual_partitions,
         format=FORMAT,
     )
     await link.command(tag, "SET", f"{tag}c", encode(fresh), "NX")
     crawl = msgspec.msgpack.decode(await link.command(tag, "GET", f"{tag}c"), type=Crawl)
     if crawl.format != FORMAT:
         raise SettingsError(f"frontier: crawl {address.crawl!r} was made by another version of lycosa")
-    if address.partitions not in (0, crawl.partitions):
+    if address.partitions not in (None, crawl.partitions):
         raise SettingsError(f"frontier: crawl {address.crawl!r} has {crawl.partitions} partitions, for good")
     # Made once only: a partition that is missing later was lost, and must not look like an empty one.
     if not await link.command(tag, "EXISTS", f"{tag}ready"):

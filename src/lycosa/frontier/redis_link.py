@@ -47,7 +47,8 @@ PASSING = (
 _UNSURE = (ConnectionError, TimeoutError, OSError)
 # The verbs of a partition, and those of the crawl as a whole; each stands behind what all of its kind share.
 _PRELUDES = {
-    "partition": ("add", "take", "settle", "release", "hold", "look", "claim", "unclaim", "readmit", "ring", "recall"),
+    "partition": ("add", "take", "settle", "release", "hold", "look", "readmit", "ring", "recall"),
+    "content": ("claim", "unclaim"),
     "crawl": ("join", "beat", "leave", "done", "agree", "budget"),
 }
 
@@ -60,6 +61,12 @@ class Call(NamedTuple):
     args: dict[str, Any]
     # Whether it may be sent once more when nobody knows whether the first try arrived.
     is_repeatable: bool = True
+
+
+class _Batch(NamedTuple):
+    calls: Sequence[Call]
+    is_durable: bool
+    replies: asyncio.Future[list[Any]]
 
 
 @cache
@@ -89,6 +96,8 @@ class Link:
         self._places: Places = places_of(address)
         self._clients: dict[Server, Redis] = {}
         self._is_away = False
+        self._gathered: list[_Batch] = []
+        self._running: set[asyncio.Task[None]] = set()
 
     async def one(self, verb: str, partition: int | None, args: dict[str, Any]) -> Any:
         """Run one verb."""
@@ -96,7 +105,40 @@ class Link:
         return reply
 
     async def run(self, calls: Sequence[Call], *, is_durable: bool = False) -> list[Any]:
-        """The replies to these calls, in their order; durable ones are with the replicas when this returns."""
+        """The replies to these calls, in their order; durable ones are with the replicas when this returns.
+
+        All calls made in one turn of the event loop travel together: hundreds of visits end at once.
+        """
+        loop = asyncio.get_running_loop()
+        batch = _Batch(calls, is_durable, loop.create_future())
+        if not self._gathered:
+            loop.call_soon(self._start)
+        self._gathered.append(batch)
+        return await batch.replies
+
+    def _start(self) -> None:
+        batches, self._gathered = self._gathered, []
+        task = asyncio.create_task(self._run_together(batches))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+    async def _run_together(self, batches: list[_Batch]) -> None:
+        try:
+            calls = [call for batch in batches for call in batch.calls]
+            replies = await self._run(calls, is_durable=any(batch.is_durable for batch in batches))
+        except BackendLost as error:
+            for batch in batches:
+                if not batch.replies.done():
+                    batch.replies.set_exception(BackendLost(*error.args))
+            return
+        start = 0
+        for batch in batches:
+            end = start + len(batch.calls)
+            if not batch.replies.done():
+                batch.replies.set_result(replies[start:end])
+            start = end
+
+    async def _run(self, calls: Sequence[Call], *, is_durable: bool) -> list[Any]:
         replies: dict[int, Any] = {}
         async for _ in self._patience():
             waiting = [place for place in range(len(calls)) if place not in replies]
@@ -146,6 +188,8 @@ class Link:
         return self._clients[server]
 
     async def close(self) -> None:
+        for task in self._running:
+            task.cancel()
         for client in self._clients.values():
             await client.aclose()
         self._clients.clear()

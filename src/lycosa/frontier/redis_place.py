@@ -15,7 +15,8 @@ from redis.sentinel import MasterNotFoundError, Sentinel
 
 from lycosa.errors import SettingsError
 
-DEFAULT_PARTITIONS = 64
+# Of a new crawl. A call costs 20 µs before it does anything, so few on one server; a cluster spreads over more.
+ONE_SERVER_PARTITIONS, CLUSTER_PARTITIONS = 16, 64
 MAX_PARTITIONS = 1024
 _PORT, _SENTINEL_PORT = 6379, 26379
 _SCHEMES = {
@@ -48,7 +49,7 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
     db: int = 0
     master: str = ""
     crawl: str = "crawl"
-    partitions: int = 0  # of a new crawl; 0: the usual number
+    partitions: int | None = None  # None: as the crawl has, or the usual number
     # How many replicas must have a write before it counts; None: all that the server has at the start.
     replicas: int | None = None
     keeps_history: bool = True
@@ -58,6 +59,10 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
     def tag(self, partition: int | None = None) -> str:
         """The hash tag under which all keys of a partition, or of the crawl as a whole, live."""
         return f"{{lycosa:{self.crawl}}}" if partition is None else f"{{lycosa:{self.crawl}:{partition}}}"
+
+    @property
+    def usual_partitions(self) -> int:
+        return CLUSTER_PARTITIONS if self.kind == "cluster" else ONE_SERVER_PARTITIONS
 
     @property
     def options(self) -> dict[str, Any]:

@@ -1,17 +1,19 @@
 -- claim: has this content been stored? If not, whoever asks first may store it, as long as its lease lasts.
+-- Returns until when somebody else holds the claim, and the URL that has the content; 0 and '' if it is the caller's.
 
 local original = call('HGET', tag .. 'c', args.digest)
 if original and original ~= args.url then
-  return reply(0, original)
+  return { 0, original }
 end
 local claim = call('HGET', tag .. 'k', args.digest)
 if claim then
   local holder, until_at = unpack(cmsgpack.unpack(claim))
+  local now = args.now or tonumber(call('TIME')[1])
   if holder ~= args.token and until_at > now then
-    return reply(until_at, '')
+    return { math.ceil(until_at), '' }
   end
 end
-if args.token ~= '' then
+if args.token ~= 0 then
   call('HSET', tag .. 'k', args.digest, cmsgpack.pack({ args.token, args.until_at }))
 end
-return reply(0, '')
+return { 0, '' }

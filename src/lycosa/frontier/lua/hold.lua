@@ -1,13 +1,14 @@
 -- hold: make leases last a little longer while what their visits discovered is on its way to other partitions.
 
 local late = {}
-for _, token in ipairs(args.tokens) do
-  local packed = call('HGET', tag .. 'l', token)
-  if packed then
-    call('ZADD', tag .. 'e', 'GT', now + args.seconds, cmsgpack.unpack(packed)[2])
+for _, pair in ipairs(args.leases) do
+  local token, host = pair[1], find_host(pair[2])
+  local lease = host and host.record[LEASE]
+  if lease and lease[TOKEN] == token then
+    call('ZADD', tag .. 'e', 'GT', now + args.seconds, lease[MEMBER])
     are_leases_touched, has_changed = true, true
   else
-    late[#late + 1] = tonumber(token)
+    late[#late + 1] = token
   end
 end
 return reply(late)

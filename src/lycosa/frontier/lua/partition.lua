@@ -7,7 +7,7 @@
 --   q<rank>:<h>  the queue of one host and rank, in order of arrival: a list, since a list costs 2 bytes per entry more
 --                than its value (a sorted set costs 100)
 --   r<node>      the hosts of one worker that have something queued and are not leased, by the time they may be asked
---   l, e         token -> lease; the deadline index of the leases, whose members are token:node:ring
+--   e            the deadline index of the leases; a lease itself stands in the record of its host
 --   d            retries by the time they are due
 --   s<bucket>    known URLs, as 64-bit integers in small sets that Redis keeps as sorted arrays
 --   y            fingerprint -> history of a visited URL
@@ -73,99 +73,81 @@ end
 
 -- ---- hosts
 
-local function is_healthy(host)
-  if host.failures > 0 then
+-- A record is an array, which takes half the bytes and time of a map. These are its places.
+local POINT, NODE, RING, IS_LISTED, FREE_AT, PARKED_UNTIL = 1, 2, 3, 4, 5, 6
+local DELAY, CRAWL_DELAY, FETCH, FAILURES, RANKS, ORIGINS, LEASE = 7, 8, 9, 10, 11, 12, 13
+-- Of an origin within it, and of the lease that is out.
+local MARK, FETCHED_AT, EXPIRES_AT, IS_PENDING, ITS_CRAWL_DELAY = 1, 2, 3, 4, 5
+local TOKEN, RANK, FREE_AT_BEFORE, IS_PAGE, MEMBER, VALUE = 1, 2, 3, 4, 5, 6
+
+-- With something queued and without trouble. When there is no such host, all that is left is waiting.
+local function is_healthy(record)
+  if not record[RANKS][1] or record[FAILURES] > 0 then
     return false
   end
-  for _, origin in ipairs(host.origins) do
-    if origin.is_pending then
+  for _, origin in ipairs(record[ORIGINS]) do
+    if origin[IS_PENDING] then
       return false
     end
   end
   return true
 end
 
--- Positions in a record. An array takes half the bytes of a map.
-local function unpack_host(name, packed)
-  local record = cmsgpack.unpack(packed)
-  local origins = {}
-  for place, origin in ipairs(record[13]) do
-    origins[place] = {
-      mark = origin[1], fetched_at = origin[2], expires_at = origin[3], is_pending = origin[4], crawl_delay = origin[5],
-    }
-  end
-  return {
-    name = name, point = record[1], node = record[2], ring = record[3], listed = record[4], token = record[5],
-    free_at = record[6], parked_until = record[7], delay = record[8], crawl_delay = record[9], fetch = record[10],
-    failures = record[11], ranks = record[12], origins = origins,
-  }
-end
-
-local function pack_host(host)
-  local origins = {}
-  for place, origin in ipairs(host.origins) do
-    origins[place] = { origin.mark, origin.fetched_at, origin.expires_at, origin.is_pending, origin.crawl_delay }
-  end
-  return cmsgpack.pack({
-    host.point, host.node, host.ring, host.listed, host.token, host.free_at, host.parked_until, host.delay,
-    host.crawl_delay, host.fetch, host.failures, host.ranks, origins,
-  })
-end
-
--- `point` is needed only for a host that may be new.
-local function get_host(name, point)
+local function find_host(name)
   local host = hosts[name]
   if host then
     return host
   end
   local packed = call('HGET', tag .. 'h', name)
   if packed then
-    host = unpack_host(name, packed)
-    host.counted = next(host.ranks) ~= nil and is_healthy(host)
-  else
-    state.hosts = state.hosts + 1
-    host = {
-      name = name, point = point, node = -1, ring = -1, listed = -1, token = 0, free_at = 0, parked_until = 0,
-      delay = 0, crawl_delay = 0, fetch = 0, failures = 0, ranks = {}, origins = {}, counted = false,
-    }
+    local record = cmsgpack.unpack(packed)
+    host = { name = name, record = record, was_healthy = is_healthy(record), is_dirty = false }
+    hosts[name] = host
   end
-  hosts[name] = host
   return host
 end
 
-local function due_at(host)
-  return math.max(host.free_at, host.parked_until)
+local function get_host(name, point)
+  local host = find_host(name)
+  if not host then
+    state.hosts = state.hosts + 1
+    local record = { point, -1, -1, false, 0, 0, 0, 0, 0, 0, {}, {}, false }
+    host = { name = name, record = record, was_healthy = false, is_dirty = true }
+    hosts[name] = host
+  end
+  return host
 end
 
 -- Stand where its worker finds it, if there is something to do and nobody is at it.
 local function list_host(host)
-  local wants = next(host.ranks) ~= nil and host.token == 0
-  if wants and host.ring ~= state.ring then
-    host.node, host.ring = owner(host.point), state.ring
+  local record = host.record
+  local was_listed, old_node = record[IS_LISTED], record[NODE]
+  record[IS_LISTED] = record[RANKS][1] ~= nil and not record[LEASE]
+  if record[IS_LISTED] and record[RING] ~= state.ring then
+    record[NODE], record[RING] = owner(record[POINT]), state.ring
   end
-  if host.listed >= 0 and not (wants and host.listed == host.node) then
-    call('ZREM', tag .. 'r' .. host.listed, host.name)
-    touched[host.listed] = true
-    host.listed = -1
+  if was_listed and not (record[IS_LISTED] and record[NODE] == old_node) then
+    call('ZREM', tag .. 'r' .. old_node, host.name)
+    touched[old_node] = true
   end
-  if wants then
-    call('ZADD', tag .. 'r' .. host.node, due_at(host), host.name)
-    touched[host.node] = true
-    host.listed = host.node
+  if record[IS_LISTED] then
+    call('ZADD', tag .. 'r' .. record[NODE], math.max(record[FREE_AT], record[PARKED_UNTIL]), host.name)
+    touched[record[NODE]] = true
   end
 end
 
 local function save_hosts()
   for name, host in pairs(hosts) do
-    list_host(host)
-    -- Hosts with work and without trouble are counted: when there are none, what is left is waiting.
-    local counts = next(host.ranks) ~= nil and is_healthy(host)
-    if counts ~= host.counted then
-      state.healthy = state.healthy + (counts and 1 or -1)
+    if host.is_dirty then
+      list_host(host)
+      local healthy = is_healthy(host.record)
+      if healthy ~= host.was_healthy then
+        state.healthy = state.healthy + (healthy and 1 or -1)
+      end
+      call('HSET', tag .. 'h', name, cmsgpack.pack(host.record))
+      has_changed = true
     end
-    call('HSET', tag .. 'h', name, pack_host(host))
     hosts[name] = nil
-    has_changed = true
   end
 end
 
@@ -173,25 +155,42 @@ end
 
 local function enqueue(host, rank, value)
   call(args.is_depth_first and 'LPUSH' or 'RPUSH', tag .. 'q' .. rank .. ':' .. host.name, value)
-  host.ranks[rank] = (host.ranks[rank] or 0) + 1
   state.queued = state.queued + 1
+  has_changed = true
+  local ranks, place = host.record[RANKS], 1
+  while ranks[place] and ranks[place] < rank do
+    place = place + 1
+  end
+  -- Most links go to hosts that have such already: then the record stays as it is.
+  if ranks[place] ~= rank then
+    table.insert(ranks, place, rank)
+    host.is_dirty = true
+  end
   if rank == 0 then
     -- A robots.txt needs no permission, so it need not wait for this host's own.
-    host.parked_until = 0
+    host.record[PARKED_UNTIL] = 0
+    host.is_dirty = true
   end
 end
 
 local function dequeue(host, rank, value)
   local queue = tag .. 'q' .. rank .. ':' .. host.name
-  if call('LINDEX', queue, 0) == value then
+  if value == '' then
+    -- Nothing comes before what was leased.
     call('LPOP', queue)
   else
     -- Depth first: others came before it meanwhile. They are few, so it is near the head.
     assert(call('LREM', queue, 1, value) == 1, 'a leased target is queued')
   end
-  local left = host.ranks[rank] - 1
-  host.ranks[rank] = left > 0 and left or nil
   state.queued = state.queued - 1
+  if call('EXISTS', queue) == 0 then
+    local ranks = host.record[RANKS]
+    for place = #ranks, 1, -1 do
+      if ranks[place] == rank then
+        table.remove(ranks, place)
+      end
+    end
+  end
 end
 
 -- ---- known URLs
@@ -264,58 +263,58 @@ end
 local function learn(news)
   local host = get_host(news[1], news[2])
   local crawl_delay, kept = news[7], {}
-  for _, origin in ipairs(host.origins) do
-    if origin.mark ~= news[3] then
+  for _, origin in ipairs(host.record[ORIGINS]) do
+    if origin[MARK] ~= news[3] then
       kept[#kept + 1] = origin
     elseif news[6] then
       -- While robots.txt cannot be read its last wish still holds.
-      crawl_delay = origin.crawl_delay
+      crawl_delay = origin[ITS_CRAWL_DELAY]
     end
   end
-  kept[#kept + 1] = {
-    mark = news[3], fetched_at = news[4], expires_at = news[5], is_pending = news[6], crawl_delay = crawl_delay,
-  }
+  kept[#kept + 1] = { news[3], news[4], news[5], news[6], crawl_delay }
   while #kept > args.max_origins do
     table.remove(kept, 1)
   end
-  host.origins, host.crawl_delay = kept, 0
+  local longest = 0
   for _, origin in ipairs(kept) do
-    host.crawl_delay = math.max(host.crawl_delay, origin.crawl_delay)
+    longest = math.max(longest, origin[ITS_CRAWL_DELAY])
   end
+  host.record[ORIGINS], host.record[CRAWL_DELAY], host.is_dirty = kept, longest, true
   if news[9] ~= '' then
     call('HSET', tag .. 't', news[8], news[9])
   end
   if not news[6] then
-    host.parked_until = 0
+    host.record[PARKED_UNTIL] = 0
   end
 end
 
 -- ---- leases
 
-local function end_lease(token)
-  local packed = call('HGET', tag .. 'l', token)
-  if not packed then
+-- The lease with its host, or nothing if it is gone: settled, expired, given back.
+local function end_lease(token, name)
+  local host = find_host(name)
+  local lease = host and host.record[LEASE]
+  if not lease or lease[TOKEN] ~= token then
     return nil
   end
-  local record = cmsgpack.unpack(packed)
-  local lease = { host = record[1], member = record[2], rank = record[3], value = record[4], free_at_before = record[5] }
-  call('HDEL', tag .. 'l', token)
-  call('ZREM', tag .. 'e', lease.member)
-  are_leases_touched, has_changed = true, true
+  call('ZREM', tag .. 'e', lease[MEMBER])
+  are_leases_touched = true
   state.leased = state.leased - 1
-  if record[6] then
-    state.leased_pages = state.leased_pages - 1
-  end
-  local host = get_host(lease.host)
-  host.token = 0
+  state.leased_pages = state.leased_pages - (lease[IS_PAGE] and 1 or 0)
+  host.record[LEASE], host.is_dirty = false, true
   return lease, host
 end
 
 -- A lease ends without a settlement: its target is still queued, its host rests as if it had been asked.
-local function give_back(token)
-  local lease, host = end_lease(token)
-  host.free_at = now + host.delay
-  return lease
+local function give_back(token, name)
+  local _, host = end_lease(token, name)
+  host.record[FREE_AT] = now + host.record[DELAY]
+end
+
+-- Members of the deadline index name the lease, whose it is, since which ring, and its host.
+local function read_member(member)
+  local token, node, ring, name = string.match(member, '^(%d+):(%d+):(%d+):(.*)$')
+  return tonumber(token), name, tonumber(node), tonumber(ring)
 end
 
 -- ---- the reply of every verb: the partition's state, what changed for whom, then what the verb has to say

@@ -7,11 +7,11 @@ for _, node in ipairs(args.nodes) do
   gone[node] = true
 end
 for _, member in ipairs(call('ZRANGE', tag .. 'e', 0, -1)) do
-  local token, node, ring = string.match(member, '^(%d+):(%d+):(%d+)$')
+  local token, name, node, ring = read_member(member)
   -- Under a later ring somebody else may bear the number of the one that is gone.
-  if gone[tonumber(node)] and tonumber(ring) < args.before_ring then
-    give_back(token)
-    given_back[#given_back + 1] = tonumber(token)
+  if gone[node] and ring < args.before_ring then
+    give_back(token, name)
+    given_back[#given_back + 1] = token
   end
 end
 
@@ -20,7 +20,7 @@ local passed_on = 0
 if args.is_for_good then
   for _, node in ipairs(args.nodes) do
     for _, name in ipairs(call('ZRANGE', tag .. 'r' .. node, 0, MAX_PASSED_ON - 1)) do
-      get_host(name)
+      find_host(name).is_dirty = true
       passed_on = passed_on + 1
     end
   end

@@ -3,23 +3,22 @@
 local pace = args.pace
 
 -- The host's pause after a visit, as `policy/politeness.py` has it; the twins test holds them together.
-local function rest(host, pause)
+local function rest(record, pause)
   local own = math.min(math.max(pace.factor * pause.fetch, pace.min_delay), pace.max_delay)
-  local delay = math.max(own, math.min(host.crawl_delay, pace.max_crawl_delay))
-  host.failures = pause.is_trouble and host.failures + 1 or 0
-  host.fetch = pause.fetch
-  host.delay = math.max(delay, pause.retry_after)
-  if host.failures > 0 then
-    local doubled = math.min(delay * 2 ^ math.min(host.failures, 32), pace.max_backoff)
-    local circuit = host.failures >= pace.circuit_failures and pace.circuit or 0
-    host.delay = math.max(host.delay, doubled, circuit)
+  local delay = math.max(own, math.min(record[CRAWL_DELAY], pace.max_crawl_delay))
+  local failures = pause.is_trouble and record[FAILURES] + 1 or 0
+  local seconds = math.max(delay, pause.retry_after)
+  if failures > 0 then
+    local doubled = math.min(delay * 2 ^ math.min(failures, 32), pace.max_backoff)
+    local circuit = failures >= pace.circuit_failures and pace.circuit or 0
+    seconds = math.max(seconds, doubled, circuit)
   end
-  host.free_at = now + host.delay
+  record[FAILURES], record[FETCH], record[DELAY], record[FREE_AT] = failures, pause.fetch, seconds, now + seconds
 end
 
 local function retry_later(host, retry)
   state.serial = state.serial + 1
-  call('ZADD', tag .. 'd', math.max(now + retry.pause, host.free_at),
+  call('ZADD', tag .. 'd', math.max(now + retry.pause, host.record[FREE_AT]),
     cmsgpack.pack({ state.serial, host.name, retry.rank, retry.value }))
   state.delayed = state.delayed + 1
   are_retries_touched = true
@@ -32,9 +31,9 @@ end
 
 local late = {}
 for _, visit in ipairs(args.visits) do
-  local ended, host = end_lease(visit.token)
+  local ended, host = end_lease(visit.token, visit.host)
   if not ended then
-    late[#late + 1] = tonumber(visit.token)
+    late[#late + 1] = visit.token
     -- Sent again since the first answer never came: it was not late then.
     state.late = state.late + (args.is_again and 0 or 1)
     has_changed = true
@@ -43,13 +42,13 @@ for _, visit in ipairs(args.visits) do
       learn(news)
     end
     if visit.pause then
-      rest(host, visit.pause)
+      rest(host.record, visit.pause)
     else
       -- Nothing was sent, so the host has not been asked.
-      host.free_at = ended.free_at_before
+      host.record[FREE_AT] = ended[FREE_AT_BEFORE]
     end
-    if ended.rank >= 0 then
-      dequeue(host, ended.rank, ended.value)
+    if ended[RANK] >= 0 then
+      dequeue(host, ended[RANK], ended[VALUE])
     end
     if visit.retry then
       retry_later(host, visit.retry)

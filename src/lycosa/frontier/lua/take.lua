@@ -6,15 +6,15 @@ local MAX_WOKEN = 1000
 
 local expired = {}
 for _, member in ipairs(call('ZRANGEBYSCORE', tag .. 'e', '-inf', now, 'LIMIT', 0, MAX_WOKEN)) do
-  local token = string.match(member, '^%d+')
-  give_back(token)
-  expired[#expired + 1] = tonumber(token)
+  local token, name = read_member(member)
+  give_back(token, name)
+  expired[#expired + 1] = token
 end
 for _, member in ipairs(call('ZRANGEBYSCORE', tag .. 'd', '-inf', now, 'LIMIT', 0, MAX_WOKEN)) do
   local retry = cmsgpack.unpack(member)
   call('ZREM', tag .. 'd', member)
   state.delayed = state.delayed - 1
-  enqueue(get_host(retry[2]), retry[3], retry[4])
+  enqueue(find_host(retry[2]), retry[3], retry[4])
   are_retries_touched = true
 end
 save_hosts()
@@ -36,19 +36,9 @@ local function may_lease(is_page)
   return args.is_budget_left and (not is_page or pages() + state.leased_pages < state.granted)
 end
 
-local function first_rank(host)
-  local first
-  for rank in pairs(host.ranks) do
-    if not first or rank < first then
-      first = rank
-    end
-  end
-  return first
-end
-
-local function origin_of(host, mark)
-  for _, origin in ipairs(host.origins) do
-    if origin.mark == mark then
+local function origin_of(record, mark)
+  for _, origin in ipairs(record[ORIGINS]) do
+    if origin[MARK] == mark then
       return origin
     end
   end
@@ -62,29 +52,29 @@ end
 
 local pace = args.pace
 
-local function delay_of(host)
-  local own = math.min(math.max(pace.factor * host.fetch, pace.min_delay), pace.max_delay)
-  return math.max(own, math.min(host.crawl_delay, pace.max_crawl_delay))
+local function delay_of(record)
+  local own = math.min(math.max(pace.factor * record[FETCH], pace.min_delay), pace.max_delay)
+  return math.max(own, math.min(record[CRAWL_DELAY], pace.max_crawl_delay))
 end
 
 local leases, blobs = {}, {}
 
 local function hand_out(host, rank, value, entry, robots_at)
-  local is_page = rank > 0 and entry[3] == 0
+  local record, is_page = host.record, rank > 0 and entry[3] == 0
   if not may_lease(is_page) then
     return
   end
-  local token = next_token()
-  local name = string.format('%.0f', token)
-  local expires_at = now + args.lease_seconds
-  local member = name .. ':' .. args.node .. ':' .. state.ring
-  call('HSET', tag .. 'l', name, cmsgpack.pack({ host.name, member, rank, value, host.free_at, is_page }))
+  local token, expires_at = next_token(), now + args.lease_seconds
+  local member = string.format('%.0f:%d:%d:%s', token, args.node, state.ring, host.name)
   call('ZADD', tag .. 'e', expires_at, member)
   are_leases_touched = true
-  host.token = token
-  host.delay = delay_of(host)
+  -- Breadth first it stays at the head of its queue; else it is looked for by its value.
+  local mark = args.is_depth_first and rank >= 0 and value or ''
+  record[LEASE] = { token, rank, record[FREE_AT], is_page, member, mark }
+  record[DELAY] = delay_of(record)
   -- Written before the request can go out: whoever takes over after a crash finds the host resting.
-  host.free_at = now + host.delay
+  record[FREE_AT] = now + record[DELAY]
+  host.is_dirty = true
   state.leased = state.leased + 1
   state.leased_pages = state.leased_pages + (is_page and 1 or 0)
   leases[#leases + 1] = { token, host.name, rank, robots_at, expires_at, rank < 0 and value or '' }
@@ -95,39 +85,41 @@ end
 
 -- The first of a host's queue, or its robots.txt; nothing if the host must wait for that.
 local function lease(host)
-  local rank = first_rank(host)
+  local record = host.record
+  local rank = record[RANKS][1]
   local value = call('LINDEX', tag .. 'q' .. rank .. ':' .. host.name, 0)
   local entry = cmsgpack.unpack(value)
   if rank == 0 then
     return hand_out(host, rank, value, entry, 0)
   end
   local mark = string.match(entry[1], '^[^/]*')
-  local origin = origin_of(host, mark)
-  if not origin or origin.expires_at <= now then
-    return hand_out(host, -1, mark, entry, 0)
-  elseif origin.is_pending then
-    host.parked_until = origin.expires_at
+  local origin = origin_of(record, mark)
+  if not origin or origin[EXPIRES_AT] <= now then
+    hand_out(host, -1, mark, entry, 0)
+  elseif origin[IS_PENDING] then
+    record[PARKED_UNTIL], host.is_dirty = origin[EXPIRES_AT], true
   else
-    return hand_out(host, rank, value, entry, origin.fetched_at)
+    hand_out(host, rank, value, entry, origin[FETCHED_AT])
   end
 end
 
--- Hosts that now belong to another worker, or that wait for robots.txt, are looked at and not given out.
+-- Hosts that now belong to another worker, or that wait for robots.txt, are passed over; not too many in one call.
 local MAX_PASSED = 200
-local ready = {}
-if args.limit > 0 then
-  ready = call('ZRANGEBYSCORE', tag .. 'r' .. args.node, '-inf', now, 'LIMIT', 0, args.limit + MAX_PASSED)
-end
-for _, name in ipairs(ready) do
-  if #leases == args.limit then
+local seen = 0
+while #leases < args.limit and seen < args.limit + MAX_PASSED do
+  -- As many as are needed: every name costs, and the hosts stay listed until this call is over.
+  local ready = call('ZRANGEBYSCORE', tag .. 'r' .. args.node, '-inf', now, 'LIMIT', seen, args.limit - #leases)
+  if #ready == 0 then
     break
   end
-  local host = get_host(name)
-  if host.ring ~= state.ring then
-    host.node, host.ring = owner(host.point), state.ring
-  end
-  if host.node == args.node then
-    lease(host)
+  seen = seen + #ready
+  for _, name in ipairs(ready) do
+    local host = find_host(name)
+    if host.record[RING] == state.ring or owner(host.record[POINT]) == args.node then
+      lease(host)
+    else
+      host.is_dirty = true
+    end
   end
 end
 touched[args.node] = true
