@@ -16,7 +16,9 @@ from typing import Any
 import pytest
 
 from lycosa.simweb import WebPlan
+from lycosa.simweb.layout import Layout
 
+from . import evidence
 from .command import Ended, Running, crawl, start
 from .judge import Verdict, judge
 from .witness import WitnessedWeb
@@ -144,6 +146,27 @@ def test_a_kill_at_any_moment_loses_nothing(space: Path, kill: Kill, in_flight: 
 def test_ten_kills_in_one_crawl_lose_nothing(space: Path, kill: Kill, in_flight: int) -> None:
     killed = Killed(space, kill, moments(f"ten {kill.__name__}", KILLS))
     assert_nothing_lost(killed, KILLS * in_flight)
+
+
+@pytest.mark.parametrize("kill", [kill_parent, kill_all])
+def test_a_pause_longer_than_a_restart_is_kept_over_it(space: Path, kill: Kill) -> None:
+    """Half of the hosts answer at once, half of them are being waited for when the kill comes."""
+    pause_seconds = 5.0
+    plan = WebPlan.named("clean", hosts=8, pages_per_host=3, slow_host_share=0.5, slow_seconds=2.0)
+    quick = sum(Layout(plan).host(number).latency_seconds == 0 for number in range(plan.hosts))
+    settings = {**SETTINGS, "min_delay_seconds": pause_seconds, "workers": 1}
+    with WitnessedWeb(plan, space) as web:
+        seeds = [url for url in web.truth().pages if url.endswith("/")]
+        with start(web, space / "crawl", *seeds, **settings) as running:
+            web.wait_for_requests(quick)
+            killed_at = time.monotonic()
+            kill(running)
+        before = {request.host for request in web.requests}
+        with start(web, space / "crawl", **settings) as running:
+            web.wait_for(lambda heard: all(sum(each.host == host for each in heard) > 1 for host in before))
+        gaps = evidence.gaps(web.requests, [killed_at])
+    assert any(request.finished_at is None for request in web.requests), "some were under way"
+    assert evidence.too_close(gaps, {}, pause_seconds) == []
 
 
 def test_a_kill_during_recovery_loses_nothing(space: Path) -> None:
