@@ -48,9 +48,15 @@ class Trap(NamedTuple):
 
 def html(title: str, links: Iterable[str] = (), text: str = "", more: str = "") -> str:
     """A plain page."""
-    items = "".join(f'<li><a href="{link}">{link}</a></li>' for link in links)
+    items = "".join(f'<li><a href="{link}">{_anchor(link)}</a></li>' for link in links)
     body = f"<h1>{title}</h1><p>{text}</p><ul>{items}</ul>{more}"
     return f"<!doctype html><html><head><title>{title}</title></head><body>{body}</body></html>"
+
+
+def _anchor(link: str) -> str:
+    """What a person would call a link: the last part of its path, unless that was drawn by lot."""
+    name = link.partition("?")[0].rstrip("/").rpartition("/")[2]
+    return "more" if not name or re.fullmatch(r"[0-9a-f]{16}(\..*)?", name) else name.replace("-", " ")
 
 
 def babble(seed: str, words: int = 120) -> str:
