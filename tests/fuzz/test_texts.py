@@ -202,3 +202,8 @@ def test_no_extra_header_breaks_out_of_its_line(extra: list[tuple[str, str]]) ->
         assert b"\r" not in line
         assert b"\n" not in line
         assert b"\0" not in line
+
+
+def test_half_of_a_surrogate_pair_in_a_path_is_no_error() -> None:
+    """Found by the test of any robots.txt."""
+    assert RobotsMatcher(parse_robots(b"User-agent: *\nDisallow: /x", "lycosa")).allows("/\ud800")

@@ -243,10 +243,18 @@ def escape_pattern(pattern: str) -> str:
     if "%" not in pattern and pattern.isascii():
         return pattern
     if not pattern.isascii():
-        octets = pattern.encode("utf-8", "surrogateescape")
+        octets = _octets(pattern)
         pattern = "".join(chr(octet) if octet < 0x80 else f"%{octet:02X}" for octet in octets)
     first, *rest = pattern.split("%")
     return first + "".join(f"%{part[:2].upper()}{part[2:]}" if part[:2] in _ESCAPES else f"%{part}" for part in rest)
+
+
+def _octets(text: str) -> bytes:
+    """The bytes that a text stands for; half of a surrogate pair, which nobody can send, stands for "?"."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace")
 
 
 def _canonical(text: str) -> str:
