@@ -2,7 +2,8 @@
 
     python bench/redis_frontier.py [--urls 200000] [--hosts 4000] [--visits 20000] [--partitions 16] [--crawl] [--json]
 
-Not `redis.py`: that would hide the library of this name. Starts its own server on the loopback. `--crawl` also crawls the benchmark web, with both frontiers in turn.
+Not `redis.py`: that would hide the library of this name. Starts its own server on the loopback.
+`--crawl` also crawls the benchmark web, with both frontiers in turn.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ class RedisFrontier:
 
     async def add(self, targets: Sequence[Target]) -> int:
         await self._ready()
-        answers = await self._run(self._pushes(targets, [], []), is_durable=True)
+        answers = await self._run(self._pushes(targets, []), is_durable=True)
         return sum(answer.says for answer in answers)
 
     async def take(self, worker: int, limit: int) -> list[Lease]:
@@ -184,8 +184,8 @@ class RedisFrontier:
     # ---- the rest of the interface
 
     async def robots(self, origin: str) -> bytes:
-        tag = self.address.tag(self._partition(host_of_origin(origin)))
-        return await self._link.command(tag, "HGET", f"{tag}t", origin) or b""
+        record: bytes = await self._link.one("robots", self._partition(host_of_origin(origin)), {"origin": origin})
+        return record
 
     async def original_of(self, digest: bytes, url: str, token: int) -> str:
         await self._ready()
@@ -334,17 +334,13 @@ class RedisFrontier:
 
     # ---- adding
 
-    def _pushes(
-        self, targets: Iterable[Target], news: Iterable[RobotsNews], contents: Iterable[tuple[bytes, str]]
-    ) -> list[Call]:
+    def _pushes(self, targets: Iterable[Target], news: Iterable[RobotsNews]) -> list[Call]:
         """One call for every partition that has to know something."""
-        calls: dict[int, dict[str, list[Any]]] = defaultdict(lambda: {"groups": [], "news": [], "contents": []})
+        calls: dict[int, dict[str, list[Any]]] = defaultdict(lambda: {"groups": [], "news": []})
         for partition, groups in self._groups(targets).items():
             calls[partition]["groups"] = groups
         for each in news:
             calls[self._partition(host_of_origin(each.origin))]["news"].append(_news(each))
-        for digest, url in contents:
-            calls[self._digest_partition(digest)]["contents"].append((text(digest), url))
         return [Call("add", partition, args | self._queue_rules()) for partition, args in sorted(calls.items())]
 
     def _groups(self, targets: Iterable[Target]) -> dict[int, list[list[Any]]]:
@@ -453,7 +449,10 @@ class RedisFrontier:
                 news.append(learnt)
             if settlement.outcome is OutcomeKind.STORED and settlement.digest:
                 contents.append((settlement.digest, held.target.url))
-        await self._run(self._pushes(targets, news, contents), is_durable=True)
+                # Its claim ends by being kept.
+                held.digests = [digest for digest in held.digests if digest != settlement.digest]
+        keeping = self._link.run(self._keeps(contents), is_durable=True)
+        await asyncio.gather(keeping, self._run(self._pushes(targets, news), is_durable=True))
 
     async def _settle(self, ended: Sequence[tuple[Settlement, _Held]], strangers: Sequence[int]) -> list[int]:
         visits: dict[int, list[dict[str, Any]]] = defaultdict(list)
@@ -518,6 +517,12 @@ class RedisFrontier:
 
     def _digest_partition(self, digest: bytes) -> int:
         return crc32(digest) % self._crawl.partitions
+
+    def _keeps(self, contents: Iterable[tuple[bytes, str]]) -> list[Call]:
+        kept: dict[int, list[tuple[msgspec.Raw, str]]] = defaultdict(list)
+        for digest, url in contents:
+            kept[self._digest_partition(digest)].append((text(digest), url))
+        return [Call("keep", partition, {"contents": some}) for partition, some in kept.items()]
 
     async def _claim(self, digest: bytes, url: str, token: int, held: _Held | None) -> tuple[float, str]:
         args: dict[str, Any] = {"digest": text(digest), "url": url, "token": 0, "until_at": 0.0}

@@ -48,7 +48,7 @@ _UNSURE = (ConnectionError, TimeoutError, OSError)
 # The verbs of a partition, and those of the crawl as a whole; each stands behind what all of its kind share.
 _PRELUDES = {
     "partition": ("add", "take", "settle", "release", "hold", "look", "readmit", "ring", "recall"),
-    "content": ("claim", "unclaim"),
+    "lookup": ("claim", "unclaim", "keep", "robots"),
     "crawl": ("join", "beat", "leave", "done", "agree", "budget"),
 }
 
@@ -97,7 +97,7 @@ class Link:
         self._clients: dict[Server, Redis] = {}
         self._is_away = False
         self._gathered: list[_Batch] = []
-        self._running: set[asyncio.Task[None]] = set()
+        self._running: asyncio.Task[None] | None = None
 
     async def one(self, verb: str, partition: int | None, args: dict[str, Any]) -> Any:
         """Run one verb."""
@@ -107,20 +107,21 @@ class Link:
     async def run(self, calls: Sequence[Call], *, is_durable: bool = False) -> list[Any]:
         """The replies to these calls, in their order; durable ones are with the replicas when this returns.
 
-        All calls made in one turn of the event loop travel together: hundreds of visits end at once.
+        Calls made while others are under way travel together after them: a pipeline costs as much as ten calls.
         """
-        loop = asyncio.get_running_loop()
-        batch = _Batch(calls, is_durable, loop.create_future())
-        if not self._gathered:
-            loop.call_soon(self._start)
+        batch = _Batch(calls, is_durable, asyncio.get_running_loop().create_future())
         self._gathered.append(batch)
+        if self._running is None:
+            self._running = asyncio.create_task(self._run_gathered())
         return await batch.replies
 
-    def _start(self) -> None:
-        batches, self._gathered = self._gathered, []
-        task = asyncio.create_task(self._run_together(batches))
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
+    async def _run_gathered(self) -> None:
+        # Once around the loop: what is asked for in the same turn goes along.
+        await asyncio.sleep(0)
+        while self._gathered:
+            batches, self._gathered = self._gathered, []
+            await self._run_together(batches)
+        self._running = None
 
     async def _run_together(self, batches: list[_Batch]) -> None:
         try:
@@ -140,6 +141,8 @@ class Link:
 
     async def _run(self, calls: Sequence[Call], *, is_durable: bool) -> list[Any]:
         replies: dict[int, Any] = {}
+        if not calls:
+            return []
         async for _ in self._patience():
             waiting = [place for place in range(len(calls)) if place not in replies]
             try:
@@ -188,8 +191,8 @@ class Link:
         return self._clients[server]
 
     async def close(self) -> None:
-        for task in self._running:
-            task.cancel()
+        if self._running:
+            self._running.cancel()
         for client in self._clients.values():
             await client.aclose()
         self._clients.clear()
