@@ -62,6 +62,17 @@ def test_a_worker_keeps_the_folder_of_its_dead_parent(folder: CrawlFolder) -> No
     folder.lock().release()
 
 
+def test_the_workers_of_a_dead_parent_are_waited_for(folder: CrawlFolder) -> None:
+    script = """
+import subprocess, sys
+from lycosa.store.folder import CrawlFolder
+lock = CrawlFolder(sys.argv[1]).lock()
+subprocess.Popen(["sleep", "0.5"], pass_fds=[lock.fd])
+"""
+    subprocess.run([sys.executable, "-c", script, str(folder.path)], check=True)
+    folder.lock().release()
+
+
 def test_disk_usage_counts_every_file(folder: CrawlFolder) -> None:
     before = folder.disk_bytes()
     (folder.warc / "a").write_bytes(os.urandom(100_000))

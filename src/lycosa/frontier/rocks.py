@@ -12,6 +12,7 @@ without the other. Waiting for the disk comes last.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import OrderedDict
 from collections.abc import Sequence
 from itertools import count
@@ -202,7 +203,9 @@ class RocksFrontier:
         await self._commit.finish()
         self._write(t.batch())
         self._tables.sync()
-        self._seen.save()
+        # Without the file the filter is built again at the next start.
+        with contextlib.suppress(OSError):
+            self._seen.save()
         self._tables.close()
 
     # ---- adding

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import socket
 import struct
 import time
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ from typing import NamedTuple, TypeAlias, cast
 Lookup: TypeAlias = Callable[[str], Sequence[str] | None]
 
 TYPE_A = 1
+_RECEIVE_BYTES = 4 * 1024 * 1024
 _CLASS_IN = 1
 _ANSWER_OF_FIRST_NAME = b"\xc0\x0c"
 _IS_RESPONSE, _IS_AUTHORITATIVE, _WANTS_RECURSION, _CAN_RECURSE = 0x8000, 0x0400, 0x0100, 0x0080
@@ -46,6 +48,8 @@ class DnsServer(asyncio.DatagramProtocol):
         loop = asyncio.get_running_loop()
         await loop.create_datagram_endpoint(lambda: self, local_addr=("127.0.0.1", port))
         assert self._transport is not None, "an open endpoint has a transport"
+        # Hundreds of names may be asked for at once, and what the buffer cannot hold is lost without a word.
+        self._transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BYTES)
         return cast(int, self._transport.get_extra_info("sockname")[1])
 
     def close(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from lycosa.store.files import OPEN, worker_of
 WARC = ".warc.gz"
 PARQUET = ".parquet"
 JOURNAL = ".journal"
+# How long the workers of a dead parent are waited for; a worker at start needs a moment to notice.
+ORPHAN_SECONDS = 10.0
 
 
 class Lock:
@@ -63,18 +66,20 @@ class CrawlFolder:
     def lock(self) -> Lock:
         """Hold the folder against other crawls; raises `FolderInUse` naming the process that has it.
 
-        The descriptor is inherited: while a worker of a dead parent still runs, the folder stays held.
+        The descriptor is inherited: while a worker of a dead parent still runs, the folder stays held. Such a worker
+        leaves as soon as it looks up, so it is waited for.
         """
         try:
             fd = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
             raise SettingsError(f"{self.path}: cannot be locked: {error.strerror}") from error
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        give_up_at = time.monotonic() + ORPHAN_SECONDS
+        while not _try_lock(fd):
             holder = os.pread(fd, 32, 0).decode("ascii", "replace").strip() or "unknown"
-            os.close(fd)
-            raise FolderInUse(f"{self.path}: another crawl (process {holder}) is using this folder") from None
+            if _is_running(holder) or time.monotonic() > give_up_at:
+                os.close(fd)
+                raise FolderInUse(f"{self.path}: another crawl (process {holder}) is using this folder")
+            time.sleep(0.02)
         os.ftruncate(fd, 0)
         os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
         os.set_inheritable(fd, True)
@@ -109,6 +114,24 @@ class CrawlFolder:
         """Where a WARC file lies now: under its name, or under its open name while it is written."""
         path = self.warc / file
         return path if path.exists() else path.with_name(file + OPEN)
+
+
+def _try_lock(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except BlockingIOError:
+        return False
+
+
+def _is_running(process: str) -> bool:
+    """Whether this process is there and not dead already; one that cannot be told counts as there."""
+    if not process.isdigit():
+        return True
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 def _made_by(worker: int | None, folder: Path, suffix: str) -> list[Path]:
