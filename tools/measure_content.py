@@ -14,7 +14,9 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import logging
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
 from pathlib import Path
@@ -137,6 +139,9 @@ def measure(
     folder: Path, names: list[str], max_pages: int | None
 ) -> tuple[dict[str, dict[str, float]], dict[str, Any]]:
     """F1 by extractor and set, and seconds by extractor and page size."""
+    # Peers complain of pages, not of us.
+    logging.disable(logging.CRITICAL)
+    warnings.simplefilter("ignore")
     score, every = load_score(folder), extractors()
     f1: dict[str, dict[str, float]] = {name: {} for name in every}
     seconds: dict[str, list[list[float]]] = {name: [[] for _ in SIZES] for name in every}

@@ -33,9 +33,9 @@ from publicsuffixlist import PublicSuffixList
 
 from lycosa.page.content import _native
 
-FOLDS = 3
-# Of pages with more blocks than this a part is drawn by lot: a table of a thousand cells teaches no more than 160.
-MAX_BLOCKS = 160
+FOLDS = 5
+# Of pages with more blocks than this a part is drawn by lot: a table of a thousand cells teaches no more than 220.
+MAX_BLOCKS = 220
 SEED = 7
 CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 TOKEN = re.compile(f"[{CJK}]|[^\\W{CJK}]+")
@@ -302,8 +302,8 @@ def judge(forest: Any, columns: Any) -> Any:
 class Shape:
     """How large the forests are."""
 
-    first_trees: int = 200
-    second_trees: int = 160
+    first_trees: int = 140
+    second_trees: int = 110
     depth: int = 6
     threads: int = 2
 

@@ -82,6 +82,13 @@ def test_an_article_that_only_json_ld_has_is_taken_from_there() -> None:
     assert extract(html).text == body
 
 
+def test_a_post_that_only_json_ld_has_is_taken_from_there() -> None:
+    body = "\n".join(PARAGRAPHS * 3)
+    answer = {"@type": "Comment", "text": "An answer"}
+    data = json.dumps({"@type": "DiscussionForumPosting", "text": body, "comment": [answer]})
+    assert extract(f'<script type="application/ld+json">{data}</script><p>Loading').text == body
+
+
 def test_a_forum_keeps_the_posts_of_all() -> None:
     posts = "".join(
         f'<div class="post" id="p{n}"><div class="postprofile"><a href="/u/{n}">user{n}</a> Joined: 2009</div>'
@@ -100,7 +107,8 @@ PTT = """<html><head><title>[問卦] 下雨天大家都吃什麼 - 看板 Gossip
 <div id="main-container"><div id="main-content" class="bbs-screen bbs-content">\
 <div class="article-metaline"><span class="article-meta-tag">作者</span><span class="article-meta-value">\
 abc (小明)</span></div><div class="article-metaline"><span class="article-meta-tag">標題</span>\
-<span class="article-meta-value">[問卦] 下雨天大家都吃什麼</span></div>
+<span class="article-meta-value">[問卦] 下雨天大家都吃什麼</span></div><div class="article-metaline">\
+<span class="article-meta-tag">時間</span><span class="article-meta-value">Mon Nov 18 12:00:01 2019</span></div>
 外面下大雨，不想出門，冰箱裡只剩下雞蛋跟泡麵。
 大家下雨天的時候都吃什麼呢？有沒有推薦的外送或是簡單的料理可以自己做？
 我昨天煮了一鍋咖哩，今天想換個口味。
@@ -115,6 +123,12 @@ def test_a_bbs_post_keeps_its_lines() -> None:
     lines = extract(PTT, "https://www.ptt.cc/bbs/Gossiping/M.1.A.1.html").text.split("\n")
     assert "外面下大雨，不想出門，冰箱裡只剩下雞蛋跟泡麵。" in lines
     assert "我昨天煮了一鍋咖哩，今天想換個口味。" in lines
+
+
+def test_a_bbs_post_says_who_wrote_it_and_when() -> None:
+    content = extract(PTT)
+    assert content.author == "abc (小明)"
+    assert content.published == "2019-11-18T12:00:01"
 
 
 def test_comments_below_an_article_are_kept_apart() -> None:

@@ -4,7 +4,7 @@
  * tags.c       what each tag means; the words of class, id and role that mean something
  * text.c       character references, UTF-8, growing buffers
  * meta.c       what the page says of itself: <title>, <meta>, JSON-LD
- * features.c   a block and its surroundings as small numbers
+ * features.c   a block and its surroundings as small numbers; with hints.c and scores.c (features.h)
  * forest.c     ensembles of oblivious trees, and the cut between content and the rest
  * module.c     the Python side
  *

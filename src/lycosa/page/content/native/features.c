@@ -1,8 +1,8 @@
 /* A block and its surroundings as small numbers, 0 to 255. Training and the crawl call this same code. */
-#include "content.h"
+#include "features.h"
 #include <math.h>
 
-enum { CONTAINERS = 4, CONTAINER_FEATURES = 6, KIN_FEATURES = 4, NEIGHBOURS = 2, NEIGHBOUR_FEATURES = 4 };
+enum { CONTAINER_FEATURES = 6, KIN_FEATURES = 4, NEIGHBOURS = 2, NEIGHBOUR_FEATURES = 4 };
 
 static const char *const OWN_NAMES[] = {
     "tokens",
@@ -31,6 +31,7 @@ static const char *const OWN_NAMES[] = {
     "class_most",
     "parent_class",
     "in_body",
+    "in_description",
     "index_ratio",
     "index",
     "token_ratio",
@@ -39,6 +40,7 @@ static const char *const OWN_NAMES[] = {
     "last_heading_tokens",
     "last_heading_weight",
     "from_title",
+    "from_description",
     "window_text",
     "is_in_trunk",
     "steps_to_trunk",
@@ -62,6 +64,7 @@ enum {
     OWN = sizeof OWN_NAMES / sizeof *OWN_NAMES,
     PAGE = sizeof PAGE_NAMES / sizeof *PAGE_NAMES,
     AT_BODY = 25,
+    AT_DESCRIPTION,
     AT_LEVELS = OWN,
     AT_PAGE = AT_LEVELS + LEVELS,
     AT_CONTAINERS = AT_PAGE + PAGE,
@@ -93,26 +96,6 @@ const char *feature_name(int feature) {
         snprintf(name, sizeof name, "at%+d_%s", OFFSETS[(feature - AT_NEIGHBOURS) / NEIGHBOUR_FEATURES],
                  NEIGHBOUR_NAMES[(feature - AT_NEIGHBOURS) % NEIGHBOUR_FEATURES]);
     return name;
-}
-
-/* Numbers to bytes */
-
-/* 12 steps to each doubling. */
-static inline uint8_t as_log(uint32_t value) {
-    uint32_t v = value >= 1u << 20 ? 1u << 20 : value + 1;
-    int exponent = 31 - __builtin_clz(v);
-    uint32_t fraction = exponent >= 4 ? v >> (exponent - 4) & 15 : v << (4 - exponent) & 15;
-    return (uint8_t)(exponent * 12 + (int)(fraction * 12 >> 4));
-}
-
-static inline uint8_t as_ratio(float part, float whole) {
-    float value = part * (255 / (whole > 0 ? whole : 1));
-    return (uint8_t)(int)(value < 255 ? value : 255);
-}
-
-static inline uint8_t as_signed(float value) {
-    value = value < 127 ? value : 127;
-    return (uint8_t)(int)((value > -128 ? value : -128) + 128);
 }
 
 /* Elements */
@@ -279,60 +262,6 @@ static int gather_kin(Document *document, uint8_t *columns, size_t stride) {
     return 0;
 }
 
-/* The text that JSON-LD gives as the article */
-
-enum { BODY_WINDOW = 20 };
-
-static uint32_t body_letters(const char *at, const char *end, char *letters, uint32_t max) {
-    uint32_t count = 0;
-    for (; at < end && count < max; at++)
-        if (is_letter((unsigned char)*at) || is_digit((unsigned char)*at) || (unsigned char)*at >= 0x80)
-            letters[count++] = (char)lower((unsigned char)*at);
-    return count;
-}
-
-/* A set of the hashes of all windows of the body; a block is in it if its first window is. */
-static int match_body(Document *document, uint8_t *column) {
-    const Buffer *body = &document->meta.body;
-    memset(column, 0, document->block_count);
-    if (body->length < 100)
-        return 0;
-    char *letters = malloc(body->length);
-    uint64_t *bits = calloc(1 << 14, sizeof *bits); /* 2^20 bits */
-    if (!letters || !bits) {
-        free(letters);
-        free(bits);
-        return -1;
-    }
-    uint32_t count = body_letters(body->bytes, body->bytes + body->length, letters, (uint32_t)body->length);
-    uint32_t hash = 0, power = 1;
-    for (int i = 0; i < BODY_WINDOW; i++)
-        power *= 31;
-    for (uint32_t i = 0; i < count; i++) {
-        hash = hash * 31 + (unsigned char)letters[i];
-        if (i >= BODY_WINDOW)
-            hash -= power * (unsigned char)letters[i - BODY_WINDOW];
-        if (i + 1 >= BODY_WINDOW)
-            bits[hash_mix(hash) >> 6 & 0x3fff] |= 1ull << (hash_mix(hash) & 63);
-    }
-    for (size_t b = 0; b < document->block_count; b++) {
-        const Block *block = &document->blocks[b];
-        const char *at = document->text.bytes + block->start;
-        char first[BODY_WINDOW];
-        uint32_t length = body_letters(at, document->text.bytes + block->end, first, BODY_WINDOW);
-        column[b] = 1;
-        if (length < BODY_WINDOW)
-            continue;
-        hash = 0;
-        for (int i = 0; i < BODY_WINDOW; i++)
-            hash = hash * 31 + (unsigned char)first[i];
-        column[b] = bits[hash_mix(hash) >> 6 & 0x3fff] >> (hash_mix(hash) & 63) & 1 ? 3 : 2;
-    }
-    free(letters);
-    free(bits);
-    return 0;
-}
-
 /* Blocks */
 
 static int heading_level(const Block *block) {
@@ -361,12 +290,26 @@ size_t find_title(const Document *document) {
 typedef struct {
     const Document *document;
     uint8_t *columns;
-    size_t stride, title;
+    size_t stride, title, description;
+    int has_description;
     const uint8_t *on_trunk;
     const int8_t *class_weights;
     uint32_t trunk;
     float tokens;
 } Describer;
+
+/* The first block of text that the page's own description repeats: content begins near it. */
+static void find_description(Describer *d) {
+    const uint8_t *column = d->columns + AT_DESCRIPTION * d->stride;
+    for (size_t b = 0; b < d->document->block_count; b++) {
+        const Block *block = &d->document->blocks[b];
+        if (column[b] == HINTED && block->link_tokens * 2 < block->tokens && !heading_level(block)) {
+            d->description = b;
+            d->has_description = 1;
+            return;
+        }
+    }
+}
 
 static float mean_weight(const Block *block) {
     return block->weighed ? block->text_weight / sqrtf((float)block->weighed) : 0;
@@ -393,7 +336,6 @@ static void describe_own(const Describer *d, size_t b, uint32_t before) {
     uint32_t window = 0;
     for (size_t i = b >= 3 ? b - 3 : 0; i <= b + 3 && i < document->block_count; i++)
         window += document->blocks[i].tokens - document->blocks[i].link_tokens;
-    float from_title = (float)b - (float)d->title;
     const uint8_t values[] = {
         as_log(block->tokens),
         as_ratio((float)block->letters + (float)block->cjk * 4, tokens * 16),
@@ -421,6 +363,7 @@ static void describe_own(const Describer *d, size_t b, uint32_t before) {
         as_signed(element->class_most / 2),
         as_signed(document->elements[element->parent].class_weight / 2),
         0,
+        0,
         as_ratio((float)b, (float)document->block_count),
         as_log((uint32_t)b),
         as_ratio((float)before, d->tokens),
@@ -428,7 +371,8 @@ static void describe_own(const Describer *d, size_t b, uint32_t before) {
         heading ? (uint8_t)heading_level(heading) : 0,
         heading ? as_log(heading->tokens) : 0,
         heading ? as_signed(mean_weight(heading)) : 128,
-        as_signed(from_title < 0 ? -(float)as_log((uint32_t)-from_title) : (float)as_log((uint32_t)from_title)),
+        as_distance(b, d->title),
+        d->has_description ? as_distance(b, d->description) : 255,
         as_log(window),
         (uint8_t)is_in_trunk,
         (uint8_t)steps,
@@ -437,7 +381,7 @@ static void describe_own(const Describer *d, size_t b, uint32_t before) {
     };
     _Static_assert(sizeof values == OWN - 1, "a value for each name; copies are counted apart");
     for (size_t f = 0; f < sizeof values; f++)
-        if (f != AT_BODY)
+        if (f != AT_BODY && f != AT_DESCRIPTION)
             d->columns[f * d->stride + b] = values[f];
 }
 
@@ -517,10 +461,17 @@ int describe(Document *document, uint8_t *columns, size_t stride, const int8_t *
         return -1;
     weigh_classes(document, class_weights);
     sum_up(document);
-    Describer d = {document, columns, stride, find_title(document), on_trunk, class_weights, 0, 0};
+    Describer d = {.document = document,
+                   .columns = columns,
+                   .stride = stride,
+                   .on_trunk = on_trunk,
+                   .class_weights = class_weights};
+    d.title = find_title(document);
     d.trunk = find_trunk(document, on_trunk);
     d.tokens = (float)document->elements[0].tokens;
-    int failed = gather_kin(document, columns, stride) || match_body(document, columns + AT_BODY * stride);
+    int failed = gather_kin(document, columns, stride) ||
+                 match_hints(document, columns + AT_BODY * stride, columns + AT_DESCRIPTION * stride);
+    find_description(&d);
     uint32_t before = 0;
     for (size_t b = 0; !failed && b < document->block_count; b++) {
         describe_own(&d, b, before);
@@ -533,137 +484,4 @@ int describe(Document *document, uint8_t *columns, size_t stride, const int8_t *
         describe_page(&d);
     free(on_trunk);
     return failed ? -1 : 0;
-}
-
-/* What the first forest thought of the blocks around */
-
-const char *const SECOND_NAMES[SECOND_FEATURES] = {
-    "score",
-    "score-1",
-    "score-2",
-    "score-3",
-    "score+1",
-    "score+2",
-    "score+3",
-    "score_window5",
-    "score_window15",
-    "score_container0",
-    "score_container1",
-    "score_container2",
-    "score_container3",
-    "score_family",
-    "score_class",
-    "score_page",
-    "score_best",
-    "score_before",
-    "score_heading",
-    "score_tokens",
-    "score_from_best",
-    "score_container1_most",
-};
-
-static inline float weight_of(const Block *block) { return (float)(block->tokens > 400 ? 400 : block->tokens) + 0.5f; }
-
-typedef struct {
-    float score, tokens;
-} Sum;
-
-static inline float mean_of(Sum sum) { return sum.tokens > 0 ? sum.score / sum.tokens : 0; }
-
-static void sum_scores(const Document *document, const float *scores) {
-    Element *elements = document->elements;
-    for (size_t i = 0; i < document->element_count; i++)
-        elements[i].score = elements[i].score_tokens = elements[i].score_most = 0;
-    for (size_t b = 0; b < document->block_count; b++) {
-        const Block *block = &document->blocks[b];
-        Element *element = &elements[block->element];
-        element->score += scores[b] * weight_of(block);
-        element->score_tokens += weight_of(block);
-        element->score_most = scores[b] > element->score_most ? scores[b] : element->score_most;
-    }
-    for (size_t i = document->element_count; i-- > 1;) {
-        Element *parent = &elements[elements[i].parent];
-        parent->score += elements[i].score;
-        parent->score_tokens += elements[i].score_tokens;
-        parent->score_most = parent->score_most > elements[i].score_most ? parent->score_most : elements[i].score_most;
-    }
-}
-
-/* Sums before each block, so that any window is a difference. */
-static void sum_before(const Document *document, const float *scores, Sum *before) {
-    before[0] = (Sum){0, 0};
-    for (size_t b = 0; b < document->block_count; b++) {
-        float weight = weight_of(&document->blocks[b]);
-        before[b + 1] = (Sum){before[b].score + weight * scores[b], before[b].tokens + weight};
-    }
-}
-
-static float window(const Sum *before, size_t count, size_t b, size_t reach) {
-    size_t from = b >= reach ? b - reach : 0, to = b + reach + 1 < count ? b + reach + 1 : count;
-    return mean_of((Sum){before[to].score - before[from].score, before[to].tokens - before[from].tokens});
-}
-
-static void sum_kin(const Document *document, const float *scores, int which, Sum *sums) {
-    memset(sums, 0, document->block_count * sizeof *sums);
-    for (size_t b = 0; b < document->block_count; b++) {
-        const Block *block = &document->blocks[b];
-        sums[block->kin[which]].score += scores[b] * weight_of(block);
-        sums[block->kin[which]].tokens += weight_of(block);
-    }
-}
-
-int describe_scores(const Document *document, const float *scores, uint8_t *columns, size_t stride) {
-    size_t count = document->block_count, best = 0;
-    Sum *before = malloc((count + 1) * sizeof *before), *family = malloc((count + 1) * sizeof *family),
-        *class_ = malloc((count + 1) * sizeof *class_);
-    if (!before || !family || !class_) {
-        free(before);
-        free(family);
-        free(class_);
-        return -1;
-    }
-    sum_scores(document, scores);
-    sum_before(document, scores, before);
-    sum_kin(document, scores, 0, family);
-    sum_kin(document, scores, 1, class_);
-    for (size_t b = 1; b < count; b++)
-        if (scores[b] * weight_of(&document->blocks[b]) > scores[best] * weight_of(&document->blocks[best]))
-            best = b;
-    const Element *root = &document->elements[0];
-    float page = mean_of((Sum){root->score, root->score_tokens});
-    for (size_t b = 0; b < count; b++) {
-        const Block *block = &document->blocks[b];
-        uint8_t *column = columns + b;
-        float values[SECOND_FEATURES] = {scores[b]};
-        for (size_t i = 1; i <= 3; i++) {
-            values[i] = b >= i ? scores[b - i] : 0;
-            values[3 + i] = b + i < count ? scores[b + i] : 0;
-        }
-        values[7] = window(before, count, b, 5);
-        values[8] = window(before, count, b, 15);
-        uint32_t at = block->element;
-        for (int level = 0; level < CONTAINERS; level++) {
-            const Element *element = &document->elements[at];
-            values[9 + level] = mean_of((Sum){element->score, element->score_tokens});
-            if (level == 1)
-                values[21] = element->score_most;
-            at = element->next_up;
-        }
-        values[13] = mean_of(family[block->kin[0]]);
-        values[14] = mean_of(class_[block->kin[1]]);
-        values[15] = page;
-        values[16] = root->score_most;
-        values[17] = root->score > 0 ? before[b].score / root->score : 0;
-        values[18] = block->heading ? scores[block->heading - 1] : 0;
-        for (int f = 0; f < SECOND_FEATURES; f++)
-            column[(size_t)f * stride] = as_ratio(values[f], 1);
-        column[19 * stride] = as_log((uint32_t)root->score);
-        ptrdiff_t distance = (ptrdiff_t)b - (ptrdiff_t)best;
-        column[20 * stride] =
-            as_signed(distance < 0 ? -(float)as_log((uint32_t)-distance) : (float)as_log((uint32_t)distance));
-    }
-    free(before);
-    free(family);
-    free(class_);
-    return 0;
 }

@@ -98,9 +98,11 @@ float best_cut(const Document *document, const float *scores) {
     float tokens[BUCKETS] = {0}, expected[BUCKETS] = {0}, total = 0;
     for (size_t b = 0; b < document->block_count; b++) {
         int bucket = (int)(scores[b] * (BUCKETS - 1));
-        tokens[bucket] += (float)document->blocks[b].tokens;
-        expected[bucket] += scores[b] * (float)document->blocks[b].tokens;
-        total += scores[b] * (float)document->blocks[b].tokens;
+        float size = (float)document->blocks[b].tokens;
+        float hits = scores[b] * size;
+        tokens[bucket] += size;
+        expected[bucket] += hits;
+        total += hits;
     }
     float kept = 0, hits = 0, most = 0;
     int cut = BUCKETS;

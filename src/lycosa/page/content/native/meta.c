@@ -149,6 +149,9 @@ static int note_pair(Meta *meta, Span key, Span value, int is_in_author) {
         return set_json(&meta->ld_published, value);
     else if (span_is(key, "author") || (span_is(key, "name") && is_in_author))
         return value.end - value.at > 4 && !memcmp(value.at, "http", 4) ? 0 : set_json(&meta->ld_author, value);
+    else if (span_is(key, "text") && meta->kinds & LD_FORUM && !meta->body.length)
+        /* The first is the post, those after it are answers. */
+        return append_json(&meta->body, value, MAX_LD_BODY);
     else if (span_is(key, "articlebody") && (size_t)(value.end - value.at) > meta->body.length) {
         meta->body.length = 0;
         return append_json(&meta->body, value, MAX_LD_BODY);

@@ -235,6 +235,33 @@ static PyObject *class_slots(const Document *document, const Block *block) {
     return slots_of(slots, count);
 }
 
+/* The texts, first words and class words of all blocks, as three lists. */
+static int add_rows(const Document *document, PyObject *texts, PyObject *words, PyObject *classes) {
+    for (size_t b = 0; b < document->block_count; b++) {
+        const Block *block = &document->blocks[b];
+        PyObject *row[] = {block_text(document, block), slots_of(block->first_words, block->first_count),
+                           class_slots(document, block)};
+        int failed = !row[0] || !row[1] || !row[2] || PyList_Append(texts, row[0]) || PyList_Append(words, row[1]) ||
+                     PyList_Append(classes, row[2]);
+        for (int i = 0; i < 3; i++)
+            Py_XDECREF(row[i]);
+        if (failed)
+            return -1;
+    }
+    return 0;
+}
+
+static PyObject *training_rows(const Document *document, const uint8_t *columns, size_t stride) {
+    PyObject *texts = PyList_New(0), *words = PyList_New(0), *classes = PyList_New(0), *result = NULL;
+    if (texts && words && classes && !add_rows(document, texts, words, classes))
+        result = Py_BuildValue("(nny#OOO)", (Py_ssize_t)document->block_count, (Py_ssize_t)stride, columns,
+                               (Py_ssize_t)(stride * (size_t)feature_count()), texts, words, classes);
+    Py_XDECREF(texts);
+    Py_XDECREF(words);
+    Py_XDECREF(classes);
+    return result;
+}
+
 static const int8_t *weights_of(const char *bytes, Py_ssize_t length) {
     return bytes && length == WEIGHTS ? (const int8_t *)bytes : NULL;
 }
@@ -273,18 +300,7 @@ static PyObject *content_describe(PyObject *module, PyObject *args) {
                                (Py_ssize_t)(stride * SECOND_FEATURES));
         goto done;
     }
-    PyObject *texts = PyList_New((Py_ssize_t)count), *words = PyList_New((Py_ssize_t)count),
-             *classes = PyList_New((Py_ssize_t)count);
-    for (size_t b = 0; texts && words && classes && b < count; b++) {
-        const Block *block = &document.blocks[b];
-        PyObject *text = block_text(&document, block), *first = slots_of(block->first_words, block->first_count),
-                 *chain = class_slots(&document, block);
-        PyList_SET_ITEM(texts, (Py_ssize_t)b, text);
-        PyList_SET_ITEM(words, (Py_ssize_t)b, first);
-        PyList_SET_ITEM(classes, (Py_ssize_t)b, chain);
-    }
-    result = Py_BuildValue("(nny#NNN)", (Py_ssize_t)count, (Py_ssize_t)stride, columns,
-                           (Py_ssize_t)(stride * (size_t)feature_count()), texts, words, classes);
+    result = training_rows(&document, columns, stride);
 done:
     free(columns);
     document_free(&document);

@@ -1,0 +1,75 @@
+/* Hints a page gives of its content: the article in JSON-LD, the description in <meta>. */
+#include "features.h"
+
+/* Letters and digits compared; a hint is the set of the hashes of all its windows of that length. */
+enum { WINDOW = 20, MIN_BODY = 100, BODY_WORDS = 1 << 14, DESCRIPTION_WORDS = 1 << 8 };
+
+typedef struct {
+    uint64_t *bits;
+    uint32_t words;
+} Windows;
+
+static uint32_t read_letters(const char *at, const char *end, char *letters, uint32_t max) {
+    uint32_t count = 0;
+    for (; at < end && count < max; at++)
+        if (is_letter((unsigned char)*at) || is_digit((unsigned char)*at) || (unsigned char)*at >= 0x80)
+            letters[count++] = (char)lower((unsigned char)*at);
+    return count;
+}
+
+static inline uint64_t *slot_of(const Windows *windows, uint32_t hash) {
+    return &windows->bits[hash_mix(hash) >> 6 & (windows->words - 1)];
+}
+
+static int add_windows(Windows *windows, const Buffer *text) {
+    char *letters = malloc(text->length);
+    if (!letters)
+        return -1;
+    uint32_t count = read_letters(text->bytes, text->bytes + text->length, letters, (uint32_t)text->length);
+    uint32_t hash = 0, power = 1;
+    for (int i = 0; i < WINDOW; i++)
+        power *= 31;
+    for (uint32_t i = 0; i < count; i++) {
+        hash = hash * 31 + (unsigned char)letters[i];
+        if (i >= WINDOW)
+            hash -= power * (unsigned char)letters[i - WINDOW];
+        if (i + 1 >= WINDOW)
+            *slot_of(windows, hash) |= 1ull << (hash_mix(hash) & 63);
+    }
+    free(letters);
+    return 0;
+}
+
+static uint8_t look_up(const Windows *windows, int is_short, uint32_t hash) {
+    if (!windows->bits)
+        return NO_HINT;
+    if (is_short)
+        return SHORT;
+    return *slot_of(windows, hash) >> (hash_mix(hash) & 63) & 1 ? HINTED : UNHINTED;
+}
+
+int match_hints(const Document *document, uint8_t *in_body, uint8_t *in_description) {
+    uint64_t description_bits[DESCRIPTION_WORDS] = {0};
+    Windows body = {NULL, BODY_WORDS}, description = {NULL, DESCRIPTION_WORDS};
+    int failed = 0;
+    if (document->meta.body.length >= MIN_BODY) {
+        body.bits = calloc(BODY_WORDS, sizeof *body.bits);
+        failed = !body.bits || add_windows(&body, &document->meta.body);
+    }
+    if (document->meta.description.length >= WINDOW) {
+        description.bits = description_bits;
+        failed |= add_windows(&description, &document->meta.description);
+    }
+    for (size_t b = 0; !failed && b < document->block_count; b++) {
+        const Block *block = &document->blocks[b];
+        const char *text = document->text.bytes;
+        char letters[WINDOW];
+        uint32_t count = read_letters(text + block->start, text + block->end, letters, WINDOW), hash = 0;
+        for (uint32_t i = 0; i < count; i++)
+            hash = hash * 31 + (unsigned char)letters[i];
+        in_body[b] = look_up(&body, count < WINDOW, hash);
+        in_description[b] = look_up(&description, count < WINDOW, hash);
+    }
+    free(body.bits);
+    return failed ? -1 : 0;
+}
