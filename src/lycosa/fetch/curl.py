@@ -31,6 +31,9 @@ BUFFER_BYTES = 256 * 1024
 # A host with a dead address is tried at one more.
 MAX_ADDRESSES = 2
 SPEED_WINDOW_SECONDS = 10.0
+# Many servers close a kept connection after five seconds. When one closes just as we ask, libcurl asks again by itself
+# on a new connection: the host may see two requests at once, so connections that old are not used.
+MAX_IDLE_CONNECTION_SECONDS = 4
 
 
 class _Request(NamedTuple):
@@ -220,6 +223,7 @@ class CurlFetcher:
             pycurl.SSL_VERIFYHOST: 2 if settings.tls == "verify" else 0,
             pycurl.HEADERFUNCTION: slot.lines.append,
             pycurl.WRITEFUNCTION: slot.write,
+            pycurl.MAXAGE_CONN: MAX_IDLE_CONNECTION_SECONDS,
             pycurl.OPENSOCKETFUNCTION: partial(self._open_socket, slot),
         }
         if self._ca_file:
