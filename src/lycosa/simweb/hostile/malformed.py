@@ -14,8 +14,9 @@ import brotli
 from ..server import Exchange
 from .registry import answers, hostile
 
-HTML = b"Content-Type: text/html; charset=utf-8\r\n"
-OK = b"HTTP/1.1 200 OK\r\n" + HTML
+# Said, not only done: a client that finds a kept connection closed might ask again, and would be seen twice.
+CLOSE = "Connection: close"
+OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nConnection: close\r\n"
 PAGE = b"<!doctype html><title>a page</title><p>some words of a page</p>"
 
 
@@ -26,7 +27,7 @@ def head(*lines: str, status: str = "200 OK") -> bytes:
 
 def page(body: bytes, *lines: str, status: str = "200 OK") -> bytes:
     """A whole answer of the right length."""
-    given = (*lines, f"Content-Length: {len(body)}")
+    given = (*lines, CLOSE, f"Content-Length: {len(body)}")
     if not any(line.lower().startswith("content-type") for line in lines):
         given = ("Content-Type: text/html; charset=utf-8", *given)
     return head(*given, status=status) + b"\r\n" + body
@@ -245,12 +246,14 @@ async def redirect_loop(exchange: Exchange) -> None:
     path = exchange.ask.target
     to = f"{path}x" if not path.endswith("x" * 10) else path.rstrip("x") or "/"
     exchange.send(page(b"", f"Location: {to}", status="302 Found"))
+    exchange.close()
 
 
 @hostile("M")
 async def redirect_to_itself(exchange: Exchange) -> None:
     """Every URL redirects to itself."""
     exchange.send(page(b"", f"Location: {exchange.ask.target}", status="302 Found"))
+    exchange.close()
 
 
 # ---- markup
@@ -369,3 +372,4 @@ async def refresh_loop(exchange: Exchange) -> None:
     twin = "/two" if exchange.ask.target != "/two" else "/"
     body = f'<meta http-equiv="refresh" content="0"><meta http-equiv="refresh" content="0;url={twin}">'
     exchange.send(page(body.encode()))
+    exchange.close()

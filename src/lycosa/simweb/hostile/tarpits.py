@@ -91,6 +91,7 @@ async def foreign_link_flood(exchange: Exchange) -> None:
     """A page with ten thousand links to hosts of one foreign domain."""
     links = b"".join(b"<a href=http://h%d.victim.test/>x</a>" % number for number in range(10_000))
     exchange.send(page(b"<!doctype html>" + links))
+    exchange.close()
 
 
 async def _for_ever(exchange: Exchange) -> None:
