@@ -58,6 +58,7 @@ _FOR_EVER = 2**52  # later than any ring
 
 _decode_state = msgspec.msgpack.Decoder(PartitionState).decode
 _decode_heads = msgspec.msgpack.Decoder(list[tuple[int, float]]).decode
+_decode_moment = msgspec.msgpack.Decoder(tuple[float, int]).decode
 _decode_history = msgspec.msgpack.Decoder(History).decode
 
 
@@ -253,7 +254,8 @@ class RedisFrontier:
     async def close(self) -> None:
         if self._heart:
             self._heart.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
+            # Whoever asked last has heard of it, if the heart failed.
+            with contextlib.suppress(asyncio.CancelledError, BackendLost):
                 await self._heart
             with contextlib.suppress(BackendLost):
                 await self._members.leave(self._run_for_answers)
@@ -298,13 +300,13 @@ class RedisFrontier:
         began_at = asyncio.get_running_loop().time()
         replies = await self._link.run(calls, is_durable=is_durable)
         answers = []
-        for call, changes, (state, heads, _, says, *blobs) in zip(calls, before, replies, strict=True):
+        for call, known, (state, heads, moment, says, *blobs) in zip(calls, before, replies, strict=True):
             assert call.partition is not None
-            decoded = _decode_state(state)
-            self._overview.must_not_go_back(call.partition, changes, decoded)
-            self._overview.note(call.partition, decoded, _decode_heads(heads), began_at)
+            now, found = _decode_moment(moment)
+            self._overview.must_not_go_back(call.partition, known, found)
+            self._overview.note(call.partition, _decode_state(state), _decode_heads(heads), began_at)
+            self._offset = now - self._clock()
             answers.append(_Answer(msgspec.msgpack.decode(says), blobs))
-        self._offset = msgspec.msgpack.decode(replies[-1][2], type=float) - self._clock()
         return answers
 
     async def _run_for_answers(self, calls: Sequence[Call]) -> list[Any]:

@@ -61,11 +61,11 @@ class Overview:
         self.heads[partition].update(heads)
         self.looked_at[partition] = max(looked_at, self.looked_at[partition])
 
-    def must_not_go_back(self, partition: int, changes_before: int, state: PartitionState) -> None:
-        """A partition that has fewer changes than before the call lost some that were acknowledged."""
-        if state.changes < changes_before:
+    def must_not_go_back(self, partition: int, known: int, found: int) -> None:
+        """A partition in which a call found fewer changes than were known before lost some that were acknowledged."""
+        if found < known:
             raise BackendLost(
-                f"INCOMPLETE: partition {partition} went back in time by {changes_before - state.changes} changes: its "
+                f"INCOMPLETE: partition {partition} went back in time by {known - found} changes: its "
                 "server lost acknowledged work (a fail-over, or a restart without durable settings). The same command "
                 "goes on with what is left"
             )

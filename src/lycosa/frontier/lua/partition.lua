@@ -41,7 +41,7 @@ if not now then
 end
 state.now = now
 
-local has_changed = false
+local has_changed, changes_before = false, state.changes
 local hosts = {}        -- name -> host: those this call has touched
 local touched = {}      -- node -> true: workers whose list of hosts may have another head
 local are_leases_touched, are_retries_touched = false, false
@@ -354,5 +354,5 @@ local function reply(answer, ...)
   for node in pairs(touched) do
     heads[#heads + 1] = { node, head_of(tag .. 'r' .. node) }
   end
-  return { packed_state, cmsgpack.pack(heads), cmsgpack.pack(now), cmsgpack.pack(answer), ... }
+  return { packed_state, cmsgpack.pack(heads), cmsgpack.pack({ now, changes_before }), cmsgpack.pack(answer), ... }
 end

@@ -1,0 +1,399 @@
+"""Several machines on one Redis: who gets which host, what a dead one leaves, one page limit, one set of settings."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from itertools import count
+
+import msgspec
+import pytest
+
+from lycosa.errors import BackendLost, SettingsError
+from lycosa.frontier.redis import RedisFrontier
+from lycosa.frontier.redis_agree import agree
+from lycosa.frontier.redis_members import NODES_PER_MACHINE, SILENCE_SECONDS
+from lycosa.frontier.redis_place import parse_address
+from lycosa.frontier.rules import FrontierRules
+from lycosa.model import Kind, OutcomeKind, Settlement
+from lycosa.settings import Settings
+
+from .redis_servers import RedisServer, needs_redis
+from .stage import FakeClock, Stage, page
+
+pytestmark = needs_redis
+numbers = count(1)
+HOSTS = [f"host{number}" for number in range(300)]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RedisServer]:
+    with RedisServer() as server:
+        yield server
+
+
+@pytest.fixture
+def address(server: RedisServer) -> str:
+    return f"{server.address}?crawl=machines{next(numbers)}"
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+Open = Callable[..., Stage]
+
+
+@pytest.fixture
+async def machine(address: str, clock: FakeClock) -> AsyncIterator[Open]:
+    """Opens machines by name; they leave when the test is over."""
+    opened: list[RedisFrontier] = []
+
+    def open_machine(name: str, **rules: object) -> Stage:
+        rules.setdefault("workers", 2)
+        opened.append(RedisFrontier(address, FrontierRules(**rules), name=name, fake_clock=clock))  # type: ignore[arg-type]
+        return Stage(opened[-1], clock)
+
+    yield open_machine
+    for frontier in opened:
+        await frontier.close()
+
+
+def redis_of(stage: Stage) -> RedisFrontier:
+    assert isinstance(stage.frontier, RedisFrontier)
+    return stage.frontier
+
+
+async def beat(stage: Stage) -> None:
+    """What the heart does every two seconds."""
+    frontier = redis_of(stage)
+    if not await frontier._members.beat(frontier._run_for_answers):
+        await frontier._forget(list(frontier._held))
+    frontier._overview.forget_heads()
+
+
+async def owners(*machines: Stage) -> dict[str, tuple[int, int]]:
+    """Take everything, and say who got which host."""
+    found = {}
+    for number, stage in enumerate(machines):
+        for worker in range(2):
+            for lease in await stage.take(worker):
+                assert lease.target.host not in found, "one worker at a time"
+                found[lease.target.host] = (number, worker)
+    return found
+
+
+async def give_back(*machines: Stage) -> None:
+    for stage in machines:
+        for worker in range(2):
+            await stage.frontier.release(worker)
+        stage.clock.advance(1.0)
+
+
+async def test_every_host_belongs_to_one_worker_of_one_machine(machine: Open) -> None:
+    first, second = machine("a"), machine("b")
+    await first.add(*(f"{host}/" for host in HOSTS))
+    await second.frontier.is_finished()
+    await beat(first)
+    found = await owners(first, second)
+    assert set(found) == set(HOSTS)
+    assert len(set(found.values())) == 4
+
+
+async def test_a_join_moves_only_its_share(machine: Open) -> None:
+    first, second = machine("a"), machine("b")
+    await first.add(*(f"{host}/" for host in HOSTS))
+    before = await owners(first)
+    await give_back(first)
+    await second.frontier.is_finished()
+    await beat(first)
+    after = await owners(first, second)
+    assert set(after) == set(HOSTS)
+    moved = [host for host in HOSTS if after[host] != before[host]]
+    assert all(after[host][0] == 1 for host in moved), "whoever stays keeps what it had"
+    assert len(moved) / len(HOSTS) <= 0.5 + 0.1
+
+
+async def test_a_machine_that_falls_silent_loses_its_leases_and_only_its_share_moves(machine: Open) -> None:
+    first, second, third = machine("a"), machine("b"), machine("c")
+    await first.add(*(f"{host}/" for host in HOSTS))
+    await second.frontier.is_finished()
+    await third.frontier.is_finished()
+    for stage in (first, second):
+        await beat(stage)
+    before = await owners(first, second, third)
+    assert set(before) == set(HOSTS)
+    await give_back(first, second)
+    # The third says no more, with all its leases.
+    first.clock.advance(SILENCE_SECONDS + 1)
+    await beat(first)
+    await beat(second)
+    first.clock.advance(5.0)
+    after = await owners(first, second)
+    assert set(after) == set(HOSTS)
+    stayed = [host for host in HOSTS if before[host][0] != 2]
+    assert all(after[host] == before[host] for host in stayed)
+
+
+async def test_whoever_was_taken_for_dead_changes_nothing_and_joins_anew(machine: Open) -> None:
+    first, second = machine("a"), machine("b")
+    await first.add("x/1")
+    (lease,) = [lease for worker in range(2) for lease in await first.take(worker)]
+    first.clock.advance(SILENCE_SECONDS + 1)
+    await second.frontier.is_finished()
+    await beat(second)
+    assert second.frontier.counts().leased == 0
+    assert await first.settle(lease, OutcomeKind.READ) == [lease.token]
+    await beat(first)
+    assert redis_of(first)._members.outlook.number >= 0
+    await beat(second)
+    first.clock.advance(400.0)
+    # A host goes to its new owner when the old one next looks at it.
+    assert len(await owners(second, first)) == 1
+
+
+async def test_a_machine_that_comes_back_under_its_name_takes_its_own_place(machine: Open) -> None:
+    first = machine("a")
+    await first.add(*(f"{host}/" for host in HOSTS[:20]))
+    assert len(await owners(first)) == 20
+    again = machine("a")
+    assert not await again.frontier.is_finished()
+    assert again.frontier.counts().leased == 0
+    assert redis_of(again)._members.outlook.number == 0
+    again.clock.advance(1.0)
+    assert len(await owners(again)) == 20
+
+
+async def test_a_machine_that_leaves_passes_on_its_hosts(machine: Open) -> None:
+    first, second = machine("a"), machine("b")
+    await first.add(*(f"{host}/" for host in HOSTS))
+    await second.frontier.is_finished()
+    await redis_of(second).close()
+    await beat(first)
+    assert len(await owners(first)) == len(HOSTS)
+
+
+async def test_links_of_one_machine_are_visited_by_the_other(machine: Open) -> None:
+    first, second = machine("a"), machine("b")
+    await first.add(*(f"{host}/" for host in HOSTS[:4]))
+    await second.frontier.is_finished()
+    await beat(first)
+    for stage in (first, second):
+        for worker in range(2):
+            for lease in await stage.take(worker):
+                await stage.settle(lease, OutcomeKind.READ, discovered=[page(f"{host}/") for host in HOSTS])
+    first.clock.advance(400.0)
+    await asyncio.sleep(0.6)  # what others did is looked at twice a second
+    found = await owners(first, second)
+    assert set(found) == set(HOSTS)
+
+
+async def test_the_page_limit_holds_over_all_machines(machine: Open) -> None:
+    machines = [machine(name, max_pages=25) for name in "abc"]
+    await machines[0].add(*(f"{host}/{number}" for host in HOSTS[:30] for number in range(5)))
+    for stage in machines:
+        await stage.frontier.is_finished()
+    for stage in machines:
+        await beat(stage)
+    pages = 0
+    for turn in range(60):
+        for stage in machines:
+            for worker in range(2):
+                for lease in await stage.take(worker, 7):
+                    if lease.target.kind is Kind.ROBOTS:
+                        await stage.read_robots(lease)
+                    else:
+                        outcome = OutcomeKind.STORED if turn % 3 else OutcomeKind.FAILED
+                        pages += outcome is OutcomeKind.STORED
+                        await stage.settle(lease, outcome, status=404)
+            redis_of(stage)._overview.looked_at = [0.0] * 16
+        machines[0].clock.advance(1.0)
+    assert pages == 25
+    for stage in machines:
+        assert await stage.frontier.is_finished()
+        assert stage.frontier.counts().pages == 25
+
+
+async def test_a_finished_crawl_is_finished_for_all(machine: Open) -> None:
+    first, second = machine("a"), machine("b")
+    await first.add("x/1")
+    assert not await second.frontier.is_finished()
+    await beat(first)
+    while True:
+        leases = [
+            (stage, lease) for stage in (first, second) for worker in range(2) for lease in await stage.take(worker)
+        ]
+        for stage, lease in leases:
+            if lease.target.kind is Kind.ROBOTS:
+                await stage.read_robots(lease)
+            else:
+                await stage.settle(lease)
+        if await first.frontier.is_finished():
+            break
+        first.clock.advance(1.0)
+        await asyncio.sleep(0.1)
+    assert await second.frontier.is_finished()
+
+
+async def test_the_second_claimant_waits_also_on_another_machine(machine: Open) -> None:
+    first, second = machine("a", workers=1), machine("b", workers=1)
+    await first.open_hosts("x/1")
+    lease = await first.take_one()
+    assert await first.frontier.original_of(b"digest", lease.target.url, lease.token) == ""
+    asked = asyncio.create_task(second.frontier.original_of(b"digest", "http://elsewhere/", 0))
+    await asyncio.sleep(0.1)
+    assert not asked.done()
+    await first.settle(lease, digest=b"digest")
+    assert await asyncio.wait_for(asked, 5) == lease.target.url
+
+
+# ---- the store
+
+
+async def test_data_that_vanish_are_never_taken_for_the_end(address: str, clock: FakeClock) -> None:
+    with RedisServer() as own:
+        stage = Stage(RedisFrontier(own.address, FrontierRules(), fake_clock=clock), clock)
+        await stage.add("x/1")
+        own.client().flushall()
+        with pytest.raises(BackendLost, match="INCOMPLETE"):
+            await stage.add("x/2")
+        await asyncio.sleep(0.6)  # what is older is looked at again
+        with pytest.raises(BackendLost, match="INCOMPLETE"):
+            await stage.frontier.is_finished()
+        await redis_of(stage).close()
+
+
+async def test_a_partition_that_goes_back_in_time_is_noticed(machine: Open, server: RedisServer) -> None:
+    stage = machine("a")
+    await stage.add("x/1")
+    frontier = redis_of(stage)
+    key = frontier.address.tag(frontier._partition("x")) + "n"
+    before = server.client().get(key)
+    await stage.add("x/2")
+    server.client().set(key, before)
+    with pytest.raises(BackendLost, match="went back in time"):
+        await stage.add("x/3")
+
+
+async def test_nothing_acknowledged_is_lost_when_redis_is_killed(clock: FakeClock) -> None:
+    with RedisServer("--appendonly", "yes", "--appendfsync", "always") as own:
+        stage = Stage(RedisFrontier(own.address, FrontierRules(), fake_clock=clock), clock)
+        assert not redis_of(stage).warnings
+        added = 0
+        for turn in range(4):
+            added += await stage.add(*(f"{host}/{turn}" for host in HOSTS[:50]))
+            own.kill()
+            waiting = asyncio.create_task(stage.add(*(f"{host}/during{turn}" for host in HOSTS[:50])))
+            await asyncio.sleep(0.05)
+            assert not waiting.done(), "an outage is waited for"
+            await asyncio.to_thread(own.start)
+            added += await waiting
+            assert stage.frontier.counts().known == added == 100 * (turn + 1)
+        assert len(await stage.take()) == 50
+        own.kill()
+        await asyncio.to_thread(own.start)
+        assert not await stage.frontier.is_finished()
+        assert stage.frontier.counts().leased == 50
+        await redis_of(stage).close()
+
+
+async def test_a_settlement_that_nobody_answered_counts_once(clock: FakeClock) -> None:
+    with RedisServer("--appendonly", "yes", "--appendfsync", "always") as own:
+        stage = Stage(RedisFrontier(own.address, FrontierRules(), fake_clock=clock), clock)
+        await stage.open_hosts("x/1")
+        lease = await stage.take_one()
+        frontier = redis_of(stage)
+        send, is_first = frontier._link._send, True
+
+        async def lose_the_first_answer(*args, **more):  # type: ignore[no-untyped-def]
+            nonlocal is_first
+            replies = await send(*args, **more)
+            if is_first and args[2][0].verb == "settle":
+                is_first = False
+                return await frontier._link._unanswered(ConnectionResetError("cut"), args[1], args[2])
+            return replies
+
+        frontier._link._send = lose_the_first_answer  # type: ignore[method-assign]
+        assert await frontier.settle([Settlement(lease.token, OutcomeKind.STORED)]) == []
+        assert (frontier.counts().stored, frontier.counts().late) == (1, 0)
+        await frontier.close()
+
+
+async def test_a_server_that_throws_data_away_is_refused() -> None:
+    options = ("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
+    with RedisServer(*options) as own, pytest.raises(SettingsError, match="noeviction"):
+        RedisFrontier(own.address, FrontierRules())
+
+
+async def test_a_server_that_could_lose_data_is_warned_of(server: RedisServer, machine: Open) -> None:
+    (sentence,) = redis_of(machine("a")).warnings
+    assert "appendonly" in sentence
+    with RedisServer("--appendonly", "yes") as own:
+        frontier = RedisFrontier(own.address, FrontierRules())
+        assert "appendfsync everysec" in frontier.warnings[0]
+        await frontier.close()
+
+
+# ---- settings
+
+
+async def test_the_first_machine_sets_and_the_others_follow(address: str) -> None:
+    first = Settings(frontier=address, max_pages=70, workers=3)
+    assert await agree(first, ["http://x/"]) == (first, ["http://x/"])
+    second, seeds = await agree(Settings(frontier=address, workers=5), [])
+    assert (second.max_pages, second.workers, seeds) == (70, 5, ["http://x/"])
+
+
+async def test_other_settings_are_refused_unless_meant(address: str) -> None:
+    await agree(Settings(frontier=address, max_pages=70), ["http://x/"])
+    with pytest.raises(SettingsError, match="max_pages is 70"):
+        await agree(Settings(frontier=address, max_pages=80), ["http://x/"])
+    with pytest.raises(SettingsError, match="http://y/ is no seed"):
+        await agree(Settings(frontier=address), ["http://y/"])
+    changed, seeds = await agree(Settings(frontier=address + "&settings=update", max_pages=80), ["http://y/"])
+    assert (changed.max_pages, seeds) == (80, ["http://x/", "http://y/"])
+
+
+async def test_a_machine_at_work_hears_of_new_settings(machine: Open, address: str) -> None:
+    await agree(Settings(frontier=address), ["http://x/"])
+    stage = machine("a")
+    await stage.add("x/1")
+    await agree(Settings(frontier=address + "&settings=update", max_pages=80), [])
+    frontier = redis_of(stage)
+    assert frontier._heart
+    with pytest.raises(BackendLost, match="settings"):
+        await asyncio.wait_for(frontier._heart, 10)
+    with pytest.raises(BackendLost, match="settings"):
+        await stage.add("x/2")
+
+
+# ---- addresses
+
+
+def test_addresses_are_read() -> None:
+    plain = parse_address("redis://127.0.0.1")
+    assert (plain.kind, plain.servers, plain.db, plain.crawl) == ("one", (("127.0.0.1", 6379),), 0, "crawl")
+    full = parse_address("rediss://me:p%40ss@h:7000/3?crawl=web&partitions=32&replicas=2&history=no")
+    assert (full.is_encrypted, full.username, full.password, full.db) == (True, "me", "p@ss", 3)
+    assert (full.crawl, full.partitions, full.replicas, full.keeps_history) == ("web", 32, 2, False)
+    assert "p@ss" not in str(full)
+    cluster = parse_address("redis+cluster://a:1,b:2")
+    assert (cluster.kind, cluster.servers) == ("cluster", (("a", 1), ("b", 2)))
+    sentinel = parse_address("redis+sentinel://s1,s2:26380/main/2")
+    assert (sentinel.servers, sentinel.master, sentinel.db) == ((("s1", 26379), ("s2", 26380)), "main", 2)
+    assert parse_address("redis://[::1]:6380").servers == (("::1", 6380),)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["http://x", "redis://h:port", "redis://h/x", "redis://h?crawl=a/b", "redis://h?what=1", "redis+sentinel://h"],
+)
+def test_a_bad_address_is_refused_with_a_sentence(text: str) -> None:
+    with pytest.raises(SettingsError, match="frontier: "):
+        parse_address(text)
+
+
+def test_nodes_of_machines_do_not_meet() -> None:
+    assert NODES_PER_MACHINE > 256, "more workers than any machine has cores"
+    assert msgspec.msgpack.encode(1023 * NODES_PER_MACHINE + 1023)
