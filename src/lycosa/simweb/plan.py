@@ -67,6 +67,9 @@ class WebPlan:
     orphan_share: float = 0.01
     noindex_share: float = 0.01
 
+    # How much of the room around its links a page gives to prose; the rest is markup without links or words.
+    prose_share: float = 1.0
+
     # Pages change by Poisson processes; a page draws its rate from these. `day_seconds` shortens the day.
     changes_per_day: tuple[float, ...] = (0.0, 0.0, 1 / 90, 1 / 30, 1 / 7, 1.0)
     day_seconds: float = 86_400.0
@@ -139,6 +142,8 @@ PROFILES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "redirect_share": 0.0,
             "sitemap_share": 0.0,
             "languages": ("en",),
+            # Of 406 real pages of 15 to 60 KB the median has 14 % text, 7 % scripts and styles and 430 elements.
+            "prose_share": 0.15,
             "is_prerendered": True,
         },
     }

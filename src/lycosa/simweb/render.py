@@ -49,7 +49,10 @@ class Renderer:
         markup = self._markup(ref if is_near_copy else shown, shown, host, version)
         head, related, foot = (encode(part, host.encoding) for part in markup)
         room = self._page_bytes(shown) - len(head) - len(related) - len(foot)
-        pieces = [head, *self._article(shown, host, version, room), related, foot]
+        prose = int(room * self._layout.plan.prose_share)
+        article = self._article(shown, host, version, prose)
+        related = b"".join((related, *self._furniture(shown, host, room - prose)))
+        pieces = [head, *article, related, foot]
         if is_near_copy:
             pieces = [pieces[0], *self._reworded(pieces[1:-2], ref, host), *pieces[-2:]]
         return tuple(pieces)
@@ -68,6 +71,20 @@ class Renderer:
             piece = pick_next(stream, pool)
             if version and changed.random() < 0.2:
                 piece = pick_next(changed, pool)
+            chosen.append(piece)
+            room -= len(piece)
+        return chosen
+
+    def _furniture(self, ref: PageRef, host: Host, room: int) -> list[bytes]:
+        """Elements without links and with hardly a word, as most of a real page is made of."""
+        stream = self._layout.draws.stream("furniture", *ref)
+        chosen: list[bytes] = []
+        if room > len(_INLINE):
+            chosen.append(_INLINE)
+            room -= len(_INLINE)
+        while room > 0:
+            label = pick_next(stream, self._anchor_texts(host.language))
+            piece = encode(_CARD.format(number=int(stream.random() * 1e6), label=label), host.encoding)
             chosen.append(piece)
             room -= len(piece)
         return chosen
@@ -179,6 +196,21 @@ _RELATED = """</article>
 {traps}</ul></aside>
 </main>
 """
+_CARD = """<div class="card card--teaser card--{number}" data-id="{number}" data-track="impression,list">
+<div class="card__media ratio ratio--16x9">
+<img class="lazy" src="/img/t-{number}.gif" alt="" width="320" height="180"></div>
+<div class="card__body"><span class="card__label label label--small">{label}</span>
+<div class="card__meta"><time datetime="2026-01-01">1</time>
+<svg class="icon" viewBox="0 0 16 16"><path d="M8 1 15 8 8 15"/></svg></div></div></div>
+"""
+# A stylesheet and a script of the usual kind, inline.
+_INLINE = (
+    "<style>"
+    + "".join(f".card--{n}{{margin:{n}px 0 0 {n}px;padding:0.{n}em;display:flex}}" for n in range(20))
+    + "</style>\n<script>"
+    + "".join(f"window.dataLayer.push({{'event':'view','slot':{n}}});" for n in range(20))
+    + "</script>\n"
+).encode("ascii")
 _FOOT = """<footer><p>© {site}</p>
 <p class="tools"><button onclick="history.back()">←</button></p></footer>
 </body>
