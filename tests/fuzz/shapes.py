@@ -16,7 +16,7 @@ _URL_PIECES = [
 URLS = st.lists(st.sampled_from(_URL_PIECES) | TEXT, max_size=12).map("".join)
 BASES = st.sampled_from(["http://a.test/x/y?q#f", "https://b.test:8443/", "http://[::1]/", "http://a.test/" + "p/" * 9])
 
-_MARKUP = [
+MARKUP_PIECES = [
     "<", ">", "</", "/>", "<!--", "-->", "<![CDATA[", "]]>", "<!doctype html>", "<a href=", "<a href='/x'>", "</a>",
     "<base href=", "<meta ", "charset=", "http-equiv=refresh ", "content='0;url=/y'", "name=robots content=noindex>",
     "<title>", "</title>", "<script>", "</script>", "<style>", "<template>", "<svg>", "<math>", "<table>", "<tr><td>",
@@ -24,7 +24,7 @@ _MARKUP = [
     "&#xd800;", "&notin", "&", "\0", "\x0c", "'", '"', "=", " ", "\n", "<link rel=canonical href=/c>", "<body>",
     "<html lang=x>",
 ]  # fmt: skip
-MARKUP = st.lists(st.sampled_from(_MARKUP) | TEXT, max_size=40).map("".join)
+MARKUP = st.lists(st.sampled_from(MARKUP_PIECES) | TEXT, max_size=40).map("".join)
 
 _XML = [
     "<?xml version='1.0' encoding='", "utf-8", "utf-16", "zlib", "'?>", "<urlset>", "</urlset>", "<sitemapindex>",

@@ -1,0 +1,122 @@
+"""The compiled parts under AddressSanitizer and UndefinedBehaviorSanitizer, fed with hostile markup and models.
+
+`python -m tests.fuzz.sanitized [SECONDS]` builds them with gcc into a temporary folder and tries as many inputs as fit.
+Any memory error ends the run with the sanitizer's report.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import lycosa
+
+from .shapes import MARKUP_PIECES
+
+HOME = Path(lycosa.__file__).parent
+FLAGS = [
+    "-std=gnu11",
+    "-O1",
+    "-g",
+    "-fsanitize=address,undefined",
+    "-fno-sanitize-recover=undefined",
+    "-shared",
+    "-fPIC",
+]
+
+
+def build(sources: Path, out: Path) -> None:
+    """Compile one extension with sanitizers."""
+    include = sysconfig.get_path("include")
+    files = sorted(map(str, sources.glob("*.c")))
+    subprocess.run(["gcc", *FLAGS, f"-I{include}", *files, "-lm", "-o", str(out)], check=True)
+
+
+def load(path: Path) -> Any:
+    spec = spec_from_file_location("_native", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def markup(draw: random.Random) -> str:
+    """A text of pieces of markup, words and any characters, cut somewhere."""
+    pieces = [
+        *MARKUP_PIECES,
+        "\u6f22\u5b57",
+        "\U0001f600",
+        "\ud800",
+        "x" * 300,
+        "<div>" * 100,
+        " word" * 50,
+        '{"@type":"',
+        "\\u",
+    ]
+    parts = [
+        draw.choice(pieces) if draw.random() < 0.9 else chr(draw.randrange(0x11_0000))
+        for _ in range(draw.choice([3, 10, 40, 200]))
+    ]
+    text = "".join(parts)
+    return text[: draw.randrange(len(text) + 1)] if draw.random() < 0.3 else text
+
+
+def harmed(model: bytes, draw: random.Random) -> bytes:
+    """A model file cut and with bytes changed, mostly near its head."""
+    data = bytearray(model[: draw.randrange(len(model)) if draw.random() < 0.5 else len(model)])
+    for _ in range(draw.randrange(1, 4)):
+        if data:
+            data[draw.randrange(min(len(data), draw.choice([64, 400, len(data)])))] = draw.randrange(256)
+    return bytes(data)
+
+
+def feed(content: Path, dedupe: Path, seconds: float) -> int:
+    """Try inputs until the time is over; returns how many."""
+    from lycosa.dedupe import signature
+
+    native, model_bytes = load(content), (HOME / "page/content/content.model").read_bytes()
+    model = native.Model(model_bytes)
+    signature.compiled_sign = load(dedupe).sign
+    draw, until, tried = random.Random(), time.monotonic() + seconds, 0
+    while time.monotonic() < until:
+        text = markup(draw)
+        try:
+            model.extract(text, draw.random() < 0.3)
+            native.lay_out(text)
+            native.describe(text)
+            signature.signature_of(text)
+            if tried % 20 == 0:
+                native.Model(harmed(model_bytes, draw)).extract(text)
+        except (UnicodeEncodeError, ValueError):
+            pass
+        tried += 1
+    return tried
+
+
+def main() -> int:
+    if len(sys.argv) == 4:
+        print(f"{feed(Path(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3])):,} inputs, no memory error")
+        return 0
+    seconds = sys.argv[1] if len(sys.argv) > 1 else "30"
+    library = subprocess.run(["gcc", "-print-file-name=libasan.so"], check=True, capture_output=True, text=True)
+    with tempfile.TemporaryDirectory() as place:
+        content, dedupe = Path(place, "content.so"), Path(place, "dedupe.so")
+        build(HOME / "page/content/native", content)
+        build(HOME / "dedupe/native", dedupe)
+        # The interpreter itself leaks by design at its end; only what happens before counts.
+        environment = {**os.environ, "LD_PRELOAD": library.stdout.strip(), "ASAN_OPTIONS": "detect_leaks=0"}
+        command = [sys.executable, "-m", "tests.fuzz.sanitized", str(content), str(dedupe), seconds]
+        return subprocess.run(command, env=environment, cwd=HOME.parents[1], check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
