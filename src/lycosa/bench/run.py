@@ -23,6 +23,7 @@ import lycosa
 from lycosa.bench.contestants import Contestant, Job, WebKind
 from lycosa.bench.supervise import Order, Usage
 from lycosa.bench.web import BenchWeb, many_hosts, one_host
+from lycosa.errors import SettingsError
 
 # On top of a run's limit: stopping it, counting, starting Python.
 _SUPERVISOR_SECONDS = 60.0
@@ -254,7 +255,10 @@ def _folder(plan: Plan, name: str) -> Iterator[Path]:
             yield Path(place)
         return
     folder = plan.folder / name
-    folder.mkdir(parents=True)
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:
+        raise SettingsError(f"{folder}: holds an earlier run; name another --folder") from None
     yield folder
 
 
