@@ -50,6 +50,7 @@ class RedisServer:
         self.port = port or free_ports(1)[0]
         memory = Path("/dev/shm")
         self.folder = Path(tempfile.mkdtemp(prefix="lycosa-redis-", dir=memory if memory.is_dir() else None))
+        self.config: Path | None = None  # of a Sentinel, which takes no options
         self._options = options
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -64,6 +65,8 @@ class RedisServer:
     def start(self) -> None:
         assert PROGRAM
         usual = ["--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.folder), "--save", ""]
+        if self.config:
+            usual = [str(self.config)]
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen([PROGRAM, *usual, *self._options], stdout=log, stderr=log)
         wait_until(self.answers)
@@ -134,6 +137,48 @@ class RedisCluster:
     @property
     def address(self) -> str:
         return f"redis+cluster://127.0.0.1:{self.servers[0].port},127.0.0.1:{self.servers[1].port}"
+
+
+class WatchedPair:
+    """A primary and its replica under one Sentinel."""
+
+    def __init__(self) -> None:
+        ports = free_ports(3)
+        self.primary = RedisServer("--repl-diskless-sync-delay", "0", port=ports[0])
+        self.replica = RedisServer("--replicaof", "127.0.0.1", str(ports[0]), port=ports[1])
+        self.sentinel = RedisServer("--sentinel", port=ports[2])
+
+    def __enter__(self) -> Self:
+        try:
+            self.primary.start()
+            self.replica.start()
+            wait_until(lambda: self.primary.client().info()["connected_slaves"] == 1)
+            self._write_sentinel()
+            self.sentinel.start()
+            wait_until(self._sees_replica)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for server in (self.sentinel, self.replica, self.primary):
+            server.__exit__()
+
+    def _write_sentinel(self) -> None:
+        self.sentinel.config = self.sentinel.folder / "sentinel.conf"
+        self.sentinel.config.write_text(
+            f"port {self.sentinel.port}\nbind 127.0.0.1\ndir {self.sentinel.folder}\n"
+            f"sentinel monitor main 127.0.0.1 {self.primary.port} 1\n"
+            "sentinel down-after-milliseconds main 1000\nsentinel failover-timeout main 5000\n"
+        )
+
+    def _sees_replica(self) -> bool:
+        return bool(self.sentinel.client().execute_command("SENTINEL", "REPLICAS", "main"))
+
+    @property
+    def address(self) -> str:
+        return f"redis+sentinel://127.0.0.1:{self.sentinel.port}/main"
 
 
 def _nodes(server: RedisServer) -> list[str]:

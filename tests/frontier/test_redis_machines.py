@@ -18,7 +18,7 @@ from lycosa.frontier.rules import FrontierRules
 from lycosa.model import Kind, OutcomeKind, Settlement
 from lycosa.settings import Settings
 
-from .redis_servers import RedisServer, needs_redis
+from .redis_servers import RedisServer, WatchedPair, needs_redis, wait_until
 from .stage import FakeClock, Stage, page
 
 pytestmark = needs_redis
@@ -295,6 +295,21 @@ async def test_nothing_acknowledged_is_lost_when_redis_is_killed(clock: FakeCloc
         await asyncio.to_thread(own.start)
         assert not await stage.frontier.is_finished()
         assert stage.frontier.counts().leased == 50
+        await redis_of(stage).close()
+
+
+async def test_sentinel_names_the_new_master_and_nothing_is_lost(clock: FakeClock) -> None:
+    with WatchedPair() as pair:
+        stage = Stage(RedisFrontier(pair.address + "?replicas=1", FrontierRules(), fake_clock=clock), clock)
+        assert await stage.add(*(f"{host}/" for host in HOSTS)) == len(HOSTS)
+        pair.primary.kill()
+        waiting = asyncio.create_task(stage.add("more/1"))
+        await asyncio.to_thread(wait_until, lambda: pair.replica.client().info()["role"] == "master")
+        # The old one comes back as a replica of the new one; until then nobody could confirm a write.
+        await asyncio.to_thread(pair.primary.start)
+        await asyncio.wait_for(waiting, 60)
+        assert not await stage.frontier.is_finished()
+        assert stage.frontier.counts().known == len(HOSTS) + 1
         await redis_of(stage).close()
 
 

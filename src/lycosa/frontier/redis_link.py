@@ -222,7 +222,8 @@ class Link:
         except (RedisError, OSError) as error:
             return await self._unanswered(error, places, calls)
         confirmed = answers.pop() if must_confirm else self.replicas
-        replies = await self._sorted_out(server, places, answers)
+        tag = self.address.tag(calls[places[0]].partition)
+        replies = await self._sorted_out(server, tag, places, answers)
         if isinstance(confirmed, int) and confirmed >= self.replicas:
             return replies
         self._note_trouble(f"{self.replicas} replicas should have every write, only {confirmed} confirmed the last")
@@ -231,16 +232,20 @@ class Link:
             calls[place].args["is_again"] = True
             del replies[place]
         if replies:
-            await self._confirm(server, self.address.tag(calls[places[0]].partition))
+            await self._confirm(server, tag)
         return replies
 
-    async def _sorted_out(self, server: Server, places: list[int], answers: list[Any]) -> dict[int, Any]:
+    async def _sorted_out(self, server: Server, tag: str, places: list[int], answers: list[Any]) -> dict[int, Any]:
         replies: dict[int, Any] = {}
         for place, answer in zip(places, answers, strict=True):
             match answer:
                 case NoScriptError():
                     await self._load(server)
                 case ResponseError() if str(answer).startswith("LOST"):
+                    await self._look_again()
+                    # A primary that was replaced and comes back empty is not the one to ask.
+                    if self._places.of(tag) != server:
+                        break
                     raise BackendLost(
                         f"INCOMPLETE: the data of this crawl are gone from {self.address} ({answer}). "
                         "Pages fetched so far are in the folders; give the crawl another name to begin anew"
