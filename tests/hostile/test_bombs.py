@@ -98,3 +98,18 @@ async def test_ten_sitemap_bombs_at_once_leave_memory_alone(web: HandWeb, record
     assert grown["read"] == 21
     record_property("G14", f"ten sitemap bombs at once: +{grown['growth_bytes'] / 2**20:.0f} MiB")
     assert grown["growth_bytes"] <= MAX_GROWTH_BYTES
+
+
+@pytest.mark.row("G14")
+@pytest.mark.xfail(reason="a worker keeps the rules of 20,000 origins, however large they are", strict=False)
+async def test_twenty_hosts_with_the_longest_robots_txt_leave_memory_alone(web: HandWeb, record_property: Any) -> None:
+    rules = b"User-agent: *\n" + b"".join(b"Disallow: /%x\n" % number for number in range(32_000))
+    hosts = [f"r{number}.test" for number in range(20)]
+    for host in hosts:
+        web.robots(host, rules)
+        web.page(f"http://{host}/zzz", html(host))
+    door = web.page("http://door.test/", html("door", [web.url(host, "/zzz") for host in hosts]))
+    (grown,) = await growth(web, [door])
+    assert grown["stored"] == 21
+    record_property("G14", f"20 robots.txt of 500 KiB: +{grown['growth_bytes'] / 2**20:.0f} MiB")
+    assert grown["growth_bytes"] <= MAX_GROWTH_BYTES
