@@ -31,6 +31,8 @@ MAX_OUTAGE_SECONDS = 600.0
 FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.02, 2.0
 CONNECT_SECONDS, ANSWER_SECONDS = 5.0, 30.0
 CONFIRM_MILLISECONDS = 1000
+# From the moment a new primary is chosen until everybody is told.
+FAIL_OVER_SECONDS = 15
 # What a server says while it starts, fails over, or has no room: all of that may pass.
 PASSING = (
     "MOVED",
@@ -242,9 +244,7 @@ class Link:
                 case NoScriptError():
                     await self._load(server)
                 case ResponseError() if str(answer).startswith("LOST"):
-                    await self._look_again()
-                    # A primary that was replaced and comes back empty is not the one to ask.
-                    if self._places.of(tag) != server:
+                    if await self._has_moved(tag, server):
                         break
                     raise BackendLost(
                         f"INCOMPLETE: the data of this crawl are gone from {self.address} ({answer}). "
@@ -258,6 +258,15 @@ class Link:
                 case _:
                     replies[place] = answer
         return replies
+
+    async def _has_moved(self, tag: str, server: Server) -> bool:
+        """Whether another server has taken over: a primary that comes back empty is not the one to ask."""
+        for _ in range(0 if self.address.kind == "one" else FAIL_OVER_SECONDS):
+            await self._look_again()
+            if self._places.of(tag) != server:
+                return True
+            await asyncio.sleep(1.0)
+        return False
 
     async def _unanswered(self, error: Exception, places: list[int], calls: Sequence[Call]) -> dict[int, Any]:
         if not isinstance(error, _UNSURE) and not _may_pass(error):
