@@ -173,6 +173,11 @@ class WatchedPair:
             "sentinel down-after-milliseconds main 1000\nsentinel failover-timeout main 5000\n"
         )
 
+    def has_failed_over(self) -> bool:
+        """Whether the replica is the master, for Sentinel too: an empty primary that comes back sooner stays master."""
+        _, port = self.sentinel.client().execute_command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", "main")
+        return int(port) == self.replica.port
+
     def _sees_replica(self) -> bool:
         return bool(self.sentinel.client().execute_command("SENTINEL", "REPLICAS", "main"))
 

@@ -304,7 +304,7 @@ async def test_sentinel_names_the_new_master_and_nothing_is_lost(clock: FakeCloc
         assert await stage.add(*(f"{host}/" for host in HOSTS)) == len(HOSTS)
         pair.primary.kill()
         waiting = asyncio.create_task(stage.add("more/1"))
-        await asyncio.to_thread(wait_until, lambda: pair.replica.client().info()["role"] == "master")
+        await asyncio.to_thread(wait_until, pair.has_failed_over)
         # The old one comes back as a replica of the new one; until then nobody could confirm a write.
         await asyncio.to_thread(pair.primary.start)
         await asyncio.wait_for(waiting, 60)
