@@ -21,7 +21,7 @@ import re
 import struct
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import time
@@ -218,6 +218,10 @@ def fit_words(pages: list[Labelled], kind: str) -> bytes:
     return np.clip(np.round(odds * 24), -127, 127).astype(np.int8).tobytes()
 
 
+def fit_both_words(pages: list[Labelled]) -> tuple[bytes, bytes]:
+    return fit_words(pages, "words"), fit_words(pages, "classes")
+
+
 def count_words(page: Labelled, words: list[bytes], hits: Any, misses: Any) -> None:
     for slots, value, weight in zip(words, page.labels, page.weights, strict=True):
         if weight > 0 and slots:
@@ -229,39 +233,50 @@ def count_words(page: Labelled, words: list[bytes], hits: Any, misses: Any) -> N
 # Forests
 
 
-def fit_forest(columns: Any, pages: list[Labelled], trees: int, depth: int, rate: float, threads: int) -> Any:
+@dataclass(frozen=True)
+class Shape:
+    """How large a forest is and how fast it learns."""
+
+    trees: int
+    rate: float
+
+
+FIRST, SECOND = Shape(180, 0.1), Shape(140, 0.08)
+DEPTH = 6
+
+
+def fit_forest(columns: list[Any], pages: list[Labelled], shape: Shape, threads: int) -> Any:
     from catboost import CatBoostClassifier, Pool
 
-    labels, weights = stacked(page.labels for page in pages), stacked(page.weights for page in pages)
+    started = time()
+    labels = np.concatenate([page.labels for page in pages])
+    weights = np.concatenate([page.weights for page in pages])
     used = weights > 0
-    print(f"  {used.sum()} blocks", flush=True)
     forest = CatBoostClassifier(
-        iterations=trees,
-        depth=depth,
-        learning_rate=rate,
+        iterations=shape.trees,
+        learning_rate=shape.rate,
+        depth=DEPTH,
+        # Labels are shares, not yes or no.
         loss_function="CrossEntropy",
+        boosting_type="Plain",
+        bootstrap_type="Bernoulli",
+        subsample=0.7,
+        rsm=0.2,
         l2_leaf_reg=6,
         border_count=64,
+        leaf_estimation_iterations=1,
+        score_function="L2",
         random_seed=SEED,
         thread_count=threads,
         verbose=False,
-        rsm=0.2,
-        bootstrap_type="Bernoulli",
-        subsample=0.7,
-        boosting_type="Plain",
-        leaf_estimation_iterations=1,
         allow_writing_files=False,
-        score_function="L2",
     )
-    forest.fit(Pool(columns[used], label=np.clip(labels[used], 0, 1), weight=weights[used]))
+    forest.fit(Pool(np.concatenate(columns)[used], label=np.clip(labels[used], 0, 1), weight=weights[used]))
+    print(f"{shape.trees} trees on {used.sum()} blocks: {time() - started:.0f} s", flush=True)
     return forest
 
 
-def stacked(parts: Iterable[Any]) -> Any:
-    return np.concatenate(list(parts))
-
-
-def forest_bytes(forest: Any, depth: int) -> bytes:
+def forest_bytes(forest: Any) -> bytes:
     """A forest as the extension reads it: features, borders and leaves as plain tables."""
     import tempfile
 
@@ -277,18 +292,18 @@ def forest_bytes(forest: Any, depth: int) -> bytes:
             features.append(split["float_feature_index"])
             borders.append(max(0, min(255, int(np.floor(split["border"])))))
         # No value is above 255, so a missing level never changes the leaf.
-        features += bytes(depth - len(splits))
-        borders += b"\xff" * (depth - len(splits))
-        values = list(tree["leaf_values"]) * (1 << (depth - len(splits)))
-        leaves += [value * scale for value in values[: 1 << depth]]
+        features += bytes(DEPTH - len(splits))
+        borders += b"\xff" * (DEPTH - len(splits))
+        values = list(tree["leaf_values"]) * (1 << (DEPTH - len(splits)))
+        leaves += [value * scale for value in values[: 1 << DEPTH]]
     tables = bytes(features) + bytes(borders)
     tables += bytes(-len(tables) % 4)
-    head = struct.pack("<IIf", len(trees), depth, bias[0] if isinstance(bias, list) else bias)
+    head = struct.pack("<IIf", len(trees), DEPTH, bias[0] if isinstance(bias, list) else bias)
     return head + tables + np.array(leaves, "<f4").tobytes()
 
 
-def model_bytes(text_weights: bytes, class_weights: bytes, first: bytes, second: bytes) -> bytes:
-    return b"lycosac1" + text_weights + class_weights + first + second
+def model_bytes(words: tuple[bytes, bytes], first: Any, second: Any) -> bytes:
+    return b"lycosac1" + b"".join(words) + forest_bytes(first) + forest_bytes(second)
 
 
 def judge(forest: Any, columns: Any) -> Any:
@@ -298,61 +313,26 @@ def judge(forest: Any, columns: Any) -> Any:
 # The steps
 
 
-@dataclass(frozen=True)
-class Shape:
-    """How large the forests are."""
-
-    first_trees: int = 140
-    second_trees: int = 110
-    depth: int = 6
-    threads: int = 2
-
-
-def train(pages: list[Labelled], shape: Shape, *, folds_only: bool) -> tuple[list[bytes], bytes]:
+def train(pages: list[Labelled], threads: int, *, folds_only: bool) -> tuple[list[bytes], bytes]:
     """One model per fold, each ignorant of its fold, and the model of all pages."""
-    started = time()
     rest = [[page for page in pages if page.fold != fold] for fold in range(FOLDS)]
     held = [[page for page in pages if page.fold == fold] for fold in range(FOLDS)]
-    weights = [(fit_words(rest[fold], "words"), fit_words(rest[fold], "classes")) for fold in range(FOLDS)]
-    print(f"words {time() - started:.0f} s", flush=True)
+    words = [fit_both_words(others) for others in rest]
     for page in pages:
-        page.columns = columns_of(_native.describe(page.html, *weights[page.fold]))
-    firsts = []
-    for fold in range(FOLDS):
-        forest = fit_forest(
-            stacked(page.columns for page in rest[fold]),
-            rest[fold],
-            shape.first_trees,
-            shape.depth,
-            0.12,
-            shape.threads,
-        )
-        firsts.append(forest)
-        scores = judge(forest, stacked(page.columns for page in held[fold]))
-        give_scores(held[fold], scores)
-        print(f"first forest, fold {fold}: {time() - started:.0f} s", flush=True)
+        page.columns = columns_of(_native.describe(page.html, *words[page.fold]))
+    firsts = [fit_forest([page.columns for page in others], others, FIRST, threads) for others in rest]
+    for forest, unseen in zip(firsts, held, strict=True):
+        give_scores(unseen, judge(forest, np.concatenate([page.columns for page in unseen])))
     for page in pages:
-        around = columns_of(_native.describe(page.html, *weights[page.fold], page.scores.tobytes()))
+        around = columns_of(_native.describe(page.html, *words[page.fold], page.scores.tobytes()))
         page.second = np.concatenate([page.columns, around], axis=1)
-    models = []
-    for fold in range(FOLDS):
-        forest = fit_forest(
-            stacked(page.second for page in rest[fold]), rest[fold], shape.second_trees, shape.depth, 0.1, shape.threads
-        )
-        models.append(
-            model_bytes(*weights[fold], forest_bytes(firsts[fold], shape.depth), forest_bytes(forest, shape.depth))
-        )
-        print(f"second forest, fold {fold}: {time() - started:.0f} s", flush=True)
+    seconds = [fit_forest([page.second for page in others], others, SECOND, threads) for others in rest]
+    models = [model_bytes(*parts) for parts in zip(words, firsts, seconds, strict=True)]
     if folds_only:
         return models, b""
-    words = fit_words(pages, "words"), fit_words(pages, "classes")
-    first = fit_forest(
-        stacked(page.columns for page in pages), pages, shape.first_trees, shape.depth, 0.12, shape.threads
-    )
-    second = fit_forest(
-        stacked(page.second for page in pages), pages, shape.second_trees, shape.depth, 0.1, shape.threads
-    )
-    return models, model_bytes(*words, forest_bytes(first, shape.depth), forest_bytes(second, shape.depth))
+    first = fit_forest([page.columns for page in pages], pages, FIRST, threads)
+    second = fit_forest([page.second for page in pages], pages, SECOND, threads)
+    return models, model_bytes(fit_both_words(pages), first, second)
 
 
 def columns_of(described: tuple[Any, ...]) -> Any:
@@ -409,8 +389,6 @@ def main() -> None:
     arguments.add_argument("--model", type=Path, help="where the model is written")
     arguments.add_argument("--figures", type=Path, help="where the cross-validated figures are written, as JSON")
     arguments.add_argument("--threads", type=int, default=2)
-    arguments.add_argument("--first", type=int, default=Shape.first_trees)
-    arguments.add_argument("--second", type=int, default=Shape.second_trees)
     options = arguments.parse_args()
     names = sorted(path.parent.name for path in options.data.glob("*/truth.jsonl"))
     pages = read_pages(options.data, names)
@@ -425,8 +403,7 @@ def main() -> None:
         f"{len(pages)} pages of {len({page.site for page in pages})} sites, {sum(page.count for page in pages)} blocks",
         flush=True,
     )
-    shape = Shape(options.first, options.second, threads=options.threads)
-    models, model = train(pages, shape, folds_only=options.model is None)
+    models, model = train(pages, options.threads, folds_only=options.model is None)
     figures = measure(pages, models, load_score(options.data))
     for name, (p, r, f1) in figures.items():
         print(f"{name:18} P {p:.3f} R {r:.3f} F1 {f1:.3f}")

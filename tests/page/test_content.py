@@ -166,6 +166,7 @@ def test_a_page_without_text_has_no_content() -> None:
         ("<textarea>kept", "kept"),
         ("<select><option>no</select>yes", "yes"),
         ("a\0b", "ab"),
+        ("a\ud800b", "a\ufffdb"),
         ("<p>x<div", "x"),
         ("<DIV>A</DIV><dIv>B", "A\nB"),
     ],
@@ -260,6 +261,8 @@ def test_any_text_has_a_content(html: str) -> None:
     content, blocks = explain(html)
     assert extract(html) == content
     assert len(describe(html)[3]) == len(blocks)
+    # Whatever came in, what comes out can be stored.
+    "".join((content.title, content.author, content.text, content.comments, content.page_text)).encode()
 
 
 @given(st.text())

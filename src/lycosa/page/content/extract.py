@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
@@ -20,8 +19,8 @@ MAX_AUTHOR_CHARS = 100
 # A page that keeps its article in JSON-LD and shows it by script has next to no text of its own.
 _LITTLE_TEXT = 200
 # Pages without markup for it write "作者 somebody" on a line of its own, bulletin boards above all.
-_AUTHOR_LINE = re.compile(r"^(?:作者|author)\s*[:：]?\s*(\S.{0,60})$", re.IGNORECASE | re.MULTILINE)
-_DATE_LINE = re.compile(r"^(?:時間|时间|發佈|发布|發表)\S{0,6}\s*[:：]?\s*(\S.{5,60})$", re.MULTILINE)
+_AUTHOR_LABELS = ("作者",)
+_DATE_LABELS = ("時間", "时间", "發佈於", "发布于", "发表于", "發表於")
 _HEAD_CHARS = 3000
 _BY = ("by ", "von ", "par ", "por ", "作者", "文/", "文／", "撰文")
 
@@ -122,7 +121,7 @@ def _content(found: Found, html: str, url: str, rules: ContentRules) -> Content:
         text, chosen = ruled, selector
     return Content(
         title=_title(found),
-        author=_author(found.ld_author or found.author or found.byline or _labelled(_AUTHOR_LINE, found.page_text)),
+        author=_author(found.ld_author or found.author or found.byline or _labelled(_AUTHOR_LABELS, found.page_text)),
         published=_published(found, url),
         text=text,
         comments=found.comments,
@@ -153,12 +152,16 @@ def _published(found: Found, url: str) -> str:
         if date and (declared := iso_date(date)):
             return declared
     shown = iso_date(found.time) or iso_date(found.dateline)
-    return date_of_url(url) or shown or iso_date(_labelled(_DATE_LINE, found.page_text))
+    return date_of_url(url) or shown or iso_date(_labelled(_DATE_LABELS, found.page_text))
 
 
-def _labelled(line: re.Pattern[str], page_text: str) -> str:
-    match = line.search(page_text, 0, _HEAD_CHARS)
-    return match.group(1) if match else ""
+def _labelled(labels: tuple[str, ...], page_text: str) -> str:
+    """What follows a label at the beginning of one of the first lines."""
+    for label in labels:
+        at = page_text.find(label, 0, _HEAD_CHARS)
+        if at == 0 or (at > 0 and page_text[at - 1] == "\n"):
+            return page_text[at + len(label) :].partition("\n")[0].lstrip(" :：\t")
+    return ""
 
 
 def _author(text: str) -> str:

@@ -1,9 +1,12 @@
 /* Text to blocks: white space collapsed, tokens counted as scoring counts them, each block with what was in it. */
 #include "scan.h"
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 void begin_block(Scanner *s) {
     memset(&s->block, 0, offsetof(Block, first_words));
-    s->block.first_count = s->block.class_count = s->block.weighed = 0;
+    s->block.class_count = s->block.weighed = 0;
     s->block.start = (uint32_t)s->document->text.length;
     s->block.text_least = 127;
     s->block.text_most = -127;
@@ -19,20 +22,18 @@ void note_word(Scanner *s, uint32_t hash) {
     /* The first words of a long block say enough. */
     if (block->weighed >= MAX_WEIGHED)
         return;
-    block->weighed++;
     uint16_t slot = weight_slot(hash);
-    float weight = s->text_weights ? s->text_weights[slot] : 0;
+    if (block->weighed < FIRST_WORDS)
+        block->first_words[block->weighed] = slot;
+    block->weighed++;
+    int weight = s->text_weights[slot];
     block->text_weight += weight;
-    if (weight < block->text_least)
-        block->text_least = weight;
-    if (weight > block->text_most)
-        block->text_most = weight;
-    if (block->first_count < FIRST_WORDS)
-        block->first_words[block->first_count++] = slot;
+    block->text_least = weight < block->text_least ? weight : block->text_least;
+    block->text_most = weight > block->text_most ? weight : block->text_most;
     block->title_tokens += s->title_words[slot >> 6 & 63] >> (slot & 63) & 1;
 }
 
-static void note_token(Scanner *s) {
+static inline void note_token(Scanner *s) {
     Block *block = &s->block;
     block->tokens++;
     block->link_tokens += s->link_depth > 0;
@@ -63,7 +64,7 @@ int end_block(Scanner *s) {
     block->images = (uint32_t)(s->images > 255 ? 255 : s->images);
     block->tag = document->elements[block->element].tag;
     s->images = 0;
-    if (block->first_count == 0)
+    if (!block->weighed)
         block->text_least = block->text_most = 0;
     document->blocks[document->block_count++] = *block;
     if (TAG_KINDS[block->tag].flags & IS_HEADING)
@@ -107,7 +108,6 @@ void kinds_prepare(void) {
         if (c == '|' || c == '>' || c == '<' || c == '/' || c == '#' || c == '@' || c == '=' || c == '{')
             kind |= CHAR_MARK;
         ascii_kinds[c] = kind;
-        /* All numbers are one word to the weights. */
         ascii_folded[c] = kind & CHAR_DIGIT ? '0' : lower((unsigned char)c);
     }
 }
@@ -233,29 +233,78 @@ static void write_point(Scanner *s, uint32_t point, uint8_t kind) {
     s->word_hash = hash_step(s->word_hash, point < 128 ? ascii_folded[point] : point);
 }
 
+enum { CHUNK = 8 };
+
+/* A run of ASCII letters and digits, eight at a time and without case; all numbers are one word. (On a big-endian
+ * machine the hashes, and so the model, would be others.) */
+static inline uint32_t hash_run(uint32_t hash, const char *at, const char *run_end, const char *end, uint32_t digits) {
+    uint64_t state = hash;
+    if ((size_t)(run_end - at) == digits)
+        return hash_step(hash, '0');
+    for (; at < run_end; at += CHUNK) {
+        size_t length = (size_t)(run_end - at);
+        uint64_t chunk = 0;
+        if (end - at >= CHUNK)
+            memcpy(&chunk, at, CHUNK);
+        else
+            memcpy(&chunk, at, length < CHUNK ? length : CHUNK);
+        chunk |= 0x2020202020202020u;
+        if (length < CHUNK)
+            chunk &= ((uint64_t)1 << (8 * length)) - 1;
+        state = (state ^ chunk) * 0x9e3779b97f4a7c15u;
+        state ^= state >> 29;
+    }
+    return (uint32_t)(state ^ state >> 32);
+}
+
+/* Where a run of ASCII letters and digits ends, and how many digits it has. */
+static inline const char *run_of_letters(const char *at, const char *end, uint32_t *digits) {
+    *digits = 0;
+#ifdef __SSE2__
+    /* Sixteen at once: nearly every word ends within them, and nothing has to be guessed. */
+    while (end - at >= 16) {
+        __m128i text = _mm_loadu_si128((const __m128i *)(const void *)at);
+        __m128i small = _mm_or_si128(text, _mm_set1_epi8(0x20));
+        __m128i letter =
+            _mm_and_si128(_mm_cmpgt_epi8(small, _mm_set1_epi8('a' - 1)), _mm_cmplt_epi8(small, _mm_set1_epi8('z' + 1)));
+        __m128i digit =
+            _mm_and_si128(_mm_cmpgt_epi8(text, _mm_set1_epi8('0' - 1)), _mm_cmplt_epi8(text, _mm_set1_epi8('9' + 1)));
+        __m128i line = _mm_cmpeq_epi8(text, _mm_set1_epi8('_'));
+        uint32_t is_digit_at = (uint32_t)_mm_movemask_epi8(digit);
+        uint32_t is_word_at = (uint32_t)_mm_movemask_epi8(_mm_or_si128(letter, line)) | is_digit_at;
+        uint32_t length = (uint32_t)__builtin_ctz(~is_word_at);
+        for (uint32_t left = is_digit_at & ((1u << length) - 1); left; left &= left - 1)
+            ++*digits;
+        at += length;
+        if (length < 16)
+            return at;
+    }
+#endif
+    for (; at < end && (unsigned char)*at < 128 && ascii_kinds[(unsigned char)*at] & CHAR_WORD; at++)
+        *digits += is_digit((unsigned char)*at);
+    return at;
+}
+
 /* Most text is words of ASCII: they are copied at once. Gives where the word ends. */
 static const char *write_word(Scanner *s, const char *at, const char *end) {
     Buffer *text = &s->document->text;
     Block *block = &s->block;
     begin_character(s);
     begin_word(s, ascii_kinds[(unsigned char)*at]);
-    const char *start = at;
+    uint32_t digits;
+    const char *after = run_of_letters(at, end, &digits);
+    uint32_t length = (uint32_t)(after - at);
     char *to = text->bytes + text->length;
-    uint32_t hash = s->word_hash, digits = 0;
-    unsigned char c = (unsigned char)*at;
-    do {
-        *to++ = (char)c;
-        hash = hash_step(hash, ascii_folded[c]);
-        digits += is_digit(c);
-        at++;
-    } while (at < end && (c = (unsigned char)*at) < 128 && ascii_kinds[c] & CHAR_WORD);
-    uint32_t length = (uint32_t)(at - start);
-    s->word_hash = hash;
+    if (length <= 16 && end - at >= 16)
+        memcpy(to, at, 16); /* the buffer has room to spare */
+    else
+        memcpy(to, at, length);
+    s->word_hash = hash_run(s->word_hash, at, after, end, digits);
     text->length += length;
     block->chars += length;
     block->letters += length;
     block->digits += digits;
-    return at;
+    return after;
 }
 
 int read_text(Scanner *s, const char *at, const char *end) {
@@ -270,10 +319,16 @@ int read_text(Scanner *s, const char *at, const char *end) {
     if (at == end)
         return 0;
     /* A reference is never shorter than half of what it stands for; a space may go before each character. */
-    if (buffer_reserve(text, (size_t)(end - at) * 2 + 16))
+    if (buffer_reserve(text, (size_t)(end - at) * 2 + 32))
         return -1;
     while (at < end) {
         unsigned char c = (unsigned char)*at;
+        if (c == ' ') {
+            end_word(s);
+            s->is_pending = 1;
+            at++;
+            continue;
+        }
         if (c == '&') {
             Reference found;
             const char *next = read_reference(at, end, &found);
@@ -298,31 +353,39 @@ int read_text(Scanner *s, const char *at, const char *end) {
     return 0;
 }
 
+static void note_title_word(Scanner *s, uint32_t hash) {
+    uint16_t slot = weight_slot(hash);
+    s->title_words[slot >> 6 & 63] |= 1ull << (slot & 63);
+}
+
+/* As read_text finds words, so that those of the title are known again. */
 void note_title_words(Scanner *s, const Buffer *title) {
     uint32_t hash = HASH_START, previous = 0;
     int in_word = 0;
-    const char *at = title->bytes, *end = title->bytes + title->length;
-    while (at <= end && title->length) {
-        uint32_t point = ' ';
-        const char *next = at < end ? utf8_read(at, end, &point) : at + 1;
+    for (const char *at = title->bytes, *end = at + title->length; at < end;) {
+        uint32_t digits;
+        const char *after = run_of_letters(at, end, &digits);
+        if (after > at) {
+            hash = hash_run(in_word ? hash : HASH_START, at, after, end, digits);
+            in_word = 1;
+            at = after;
+            continue;
+        }
+        uint32_t point;
+        at = utf8_read(at, end, &point);
         uint8_t kind = kind_of(point);
         if (kind & CHAR_WORD) {
-            hash = hash_step(in_word ? hash : HASH_START, kind & CHAR_DIGIT   ? '0'
-                                                          : kind & CHAR_UPPER ? point | 32
-                                                                              : point);
+            hash = hash_step(in_word ? hash : HASH_START, point);
             in_word = 1;
-        } else {
-            uint16_t slot = weight_slot(hash);
-            if (in_word)
-                s->title_words[slot >> 6 & 63] |= 1ull << (slot & 63);
-            in_word = 0;
-            if (kind & CHAR_CJK) {
-                slot = weight_slot(hash_step(hash_step(HASH_START, previous), point));
-                s->title_words[slot >> 6 & 63] |= 1ull << (slot & 63);
-                previous = point;
-            } else
-                previous = 0;
+            continue;
         }
-        at = next;
+        if (in_word)
+            note_title_word(s, hash);
+        in_word = 0;
+        if (kind & CHAR_CJK)
+            note_title_word(s, hash_step(hash_step(HASH_START, previous), point));
+        previous = kind & CHAR_CJK ? point : 0;
     }
+    if (in_word)
+        note_title_word(s, hash);
 }

@@ -22,7 +22,7 @@
 
 enum { MAX_DEPTH = 256, MAX_ELEMENTS = 60000, MAX_BLOCKS = 20000, MAX_TOKENS = 1 << 28 };
 enum { WORD_GROUPS = 32, TAG_GROUPS = 21, LEVELS = WORD_GROUPS + TAG_GROUPS };
-enum { KIN = 4, FIRST_WORDS = 16, MAX_WEIGHED = 64, BLOCK_CLASSES = 6, ELEMENT_CLASSES = 12, WEIGHTS = 8192 };
+enum { KIN = 4, FIRST_WORDS = 16, MAX_WEIGHED = 40, BLOCK_CLASSES = 6, ELEMENT_CLASSES = 12, WEIGHTS = 8192 };
 /* How near an ancestor is: the block's own inline elements, its element, its parent; anything farther ends at 1. */
 enum { LEVEL_INLINE = 9, LEVEL_OWN = 8, LEVEL_WRAP = 7 };
 
@@ -276,11 +276,11 @@ typedef struct {
     uint32_t title_tokens, marks, chars, button_tokens;
     uint32_t words, groups;
     uint32_t heading; /* the last heading block before this one, +1 */
-    float text_weight, text_least, text_most;
+    int32_t text_weight, text_least, text_most;
     uint16_t first_words[FIRST_WORDS];
     uint16_t classes[BLOCK_CLASSES];
     uint32_t kin[KIN]; /* the first block of those with the same signature, path, text … */
-    uint8_t first_count, class_count, tag, weighed;
+    uint8_t class_count, tag, weighed;
 } Block;
 
 typedef struct {

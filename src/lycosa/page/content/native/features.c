@@ -312,7 +312,7 @@ static void find_description(Describer *d) {
 }
 
 static float mean_weight(const Block *block) {
-    return block->weighed ? block->text_weight / sqrtf((float)block->weighed) : 0;
+    return block->weighed ? (float)block->text_weight / sqrtf((float)block->weighed) : 0;
 }
 
 static void describe_own(const Describer *d, size_t b, uint32_t before) {
@@ -355,8 +355,8 @@ static void describe_own(const Describer *d, size_t b, uint32_t before) {
         (uint8_t)heading_level(block),
         (uint8_t)(element->depth > 255 ? 255 : element->depth),
         as_signed(mean_weight(block)),
-        as_signed(block->text_least),
-        as_signed(block->text_most),
+        as_signed((float)block->text_least),
+        as_signed((float)block->text_most),
         as_signed((inner + element->class_weight) / 2),
         as_signed((inner + element->class_chain) / 4),
         as_signed(element->class_least / 2),

@@ -5,27 +5,32 @@ typedef struct {
     PyObject_HEAD Model model;
 } ModelObject;
 
-/* A text as UTF-8, lone surrogates included; `owner` holds the bytes where they are not the text's own. */
-static const char *utf8_of(PyObject *text, Py_ssize_t *length, PyObject **owner) {
-    *owner = NULL;
+/* UTF-8 of a text that has lone surrogates, which no encoding has: they become U+FFFD. */
+static char *repaired_utf8(PyObject *text, Py_ssize_t *length) {
+    Py_ssize_t count = PyUnicode_GET_LENGTH(text);
+    int kind = PyUnicode_KIND(text);
+    const void *data = PyUnicode_DATA(text);
+    char *bytes = malloc((size_t)count * 4 + 1), *to = bytes;
+    for (Py_ssize_t i = 0; bytes && i < count; i++) {
+        uint32_t point = PyUnicode_READ(kind, data, i);
+        to += utf8_write(to, point >= 0xd800 && point < 0xe000 ? 0xfffd : point);
+    }
+    *length = bytes ? to - bytes : 0;
+    return bytes;
+}
+
+/* A text as UTF-8; `owned` is to be freed. */
+static const char *utf8_of(PyObject *text, Py_ssize_t *length, char **owned) {
+    *owned = NULL;
     const char *bytes = PyUnicode_AsUTF8AndSize(text, length);
     if (bytes || !PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
         return bytes;
     PyErr_Clear();
-    *owner = PyUnicode_AsEncodedString(text, "utf-8", "surrogatepass");
-    if (!*owner)
-        return NULL;
-    *length = PyBytes_GET_SIZE(*owner);
-    return PyBytes_AS_STRING(*owner);
+    return *owned = repaired_utf8(text, length);
 }
 
 static PyObject *text_of(const char *bytes, size_t length) {
-    PyObject *text = PyUnicode_DecodeUTF8(bytes ? bytes : "", (Py_ssize_t)length, "surrogatepass");
-    if (!text && PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) {
-        PyErr_Clear();
-        text = PyUnicode_DecodeUTF8(bytes, (Py_ssize_t)length, "replace");
-    }
-    return text;
+    return PyUnicode_DecodeUTF8(bytes ? bytes : "", (Py_ssize_t)length, "replace");
 }
 
 static PyObject *field(const Buffer *buffer) { return text_of(buffer->bytes, buffer->length); }
@@ -38,13 +43,16 @@ static PyObject *block_text(const Document *document, const Block *block) {
 }
 
 static int scan_text(Document *document, PyObject *html, const int8_t *weights) {
-    PyObject *owner;
+    char *owned;
     Py_ssize_t length;
-    const char *bytes = utf8_of(html, &length, &owner);
-    if (!bytes)
+    const char *bytes = utf8_of(html, &length, &owned);
+    if (!bytes) {
+        if (!PyErr_Occurred())
+            PyErr_NoMemory();
         return -1;
+    }
     int failed = length > UINT32_MAX / 4 ? -1 : scan(document, bytes, (size_t)length, weights);
-    Py_XDECREF(owner);
+    free(owned);
     if (failed && !PyErr_Occurred())
         PyErr_NoMemory();
     return failed;
@@ -239,7 +247,8 @@ static PyObject *class_slots(const Document *document, const Block *block) {
 static int add_rows(const Document *document, PyObject *texts, PyObject *words, PyObject *classes) {
     for (size_t b = 0; b < document->block_count; b++) {
         const Block *block = &document->blocks[b];
-        PyObject *row[] = {block_text(document, block), slots_of(block->first_words, block->first_count),
+        PyObject *row[] = {block_text(document, block),
+                           slots_of(block->first_words, block->weighed < FIRST_WORDS ? block->weighed : FIRST_WORDS),
                            class_slots(document, block)};
         int failed = !row[0] || !row[1] || !row[2] || PyList_Append(texts, row[0]) || PyList_Append(words, row[1]) ||
                      PyList_Append(classes, row[2]);

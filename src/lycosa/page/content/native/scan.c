@@ -193,7 +193,8 @@ int scan(Document *document, const char *html, size_t length, const int8_t *text
     s->document = document;
     s->at = html;
     s->end = html + length;
-    s->text_weights = text_weights;
+    static const int8_t NO_WEIGHTS[WEIGHTS];
+    s->text_weights = text_weights ? text_weights : NO_WEIGHTS;
     s->stack[0] = (Open){.tag = TAG_CUSTOM, .is_block = 1};
     s->depth = 1;
     begin_block(s);
