@@ -216,7 +216,7 @@ def _farm(ask: Ask) -> str | None:
 
 # ---- T8: soft 404, endless pagination, mirrors
 
-_REAL_PAGES, _MIRRORED, _FULL_PAGES = 30, 200, 20
+_REAL_PAGES, _MIRRORED, _FULL_PAGES = 30, 200, 15
 
 
 def _soft_404(ask: Ask) -> str | None:
@@ -262,7 +262,7 @@ _ALIASES = ("mirror.test", "www.mirror.test", "m.mirror.test", "mirror-too.test"
 
 
 def _maze(ask: Ask) -> str | None:
-    path = urlsplit(ask.target).path
+    path = ask.name + urlsplit(ask.target).path
     draw = random.Random(path)
     links = [f"/{draw.choice(_WORDS)}/{draw.choice(_WORDS)}-{draw.getrandbits(24):x}" for _ in range(8)]
     return html(draw.choice(_WORDS).title(), links, babble(path, 300))
@@ -331,7 +331,7 @@ def _traps() -> Iterable[Trap]:
     yield Trap(
         "pagination",
         "T8",
-        "Twenty pages of entries, then empty ones without an end.",
+        "Fifteen pages of entries, then empty ones without an end.",
         "pages.test",
         _pagination,
         tuple(f"/entry/{number}" for number in range(_FULL_PAGES * 5)),
