@@ -69,10 +69,10 @@ def load_readability() -> Extract:
 def load_justext() -> Extract:
     import justext
 
-    words = justext.get_stoplist("English")
-
+    # Its mode for any language: the sets have dozens, and one list of stop words would fail all but its own.
     def run(html: str, url: str) -> str:
-        return "\n".join(part.text for part in justext.justext(html, words) if not part.is_boilerplate)
+        parts = justext.justext(html, frozenset(), stopwords_low=0, stopwords_high=0)
+        return "\n".join(part.text for part in parts if not part.is_boilerplate)
 
     return run
 
