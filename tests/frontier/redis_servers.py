@@ -144,8 +144,10 @@ class WatchedPair:
 
     def __init__(self) -> None:
         ports = free_ports(3)
-        self.primary = RedisServer("--repl-diskless-sync-delay", "0", port=ports[0])
-        self.replica = RedisServer("--replicaof", "127.0.0.1", str(ports[0]), port=ports[1])
+        # On disk: Sentinel may well choose a primary that has just come back, and an empty one would empty the other.
+        usual = ("--repl-diskless-sync-delay", "0", "--appendonly", "yes")
+        self.primary = RedisServer(*usual, port=ports[0])
+        self.replica = RedisServer(*usual, "--replicaof", "127.0.0.1", str(ports[0]), port=ports[1])
         self.sentinel = RedisServer("--sentinel", port=ports[2])
 
     def __enter__(self) -> Self:
@@ -170,11 +172,11 @@ class WatchedPair:
         self.sentinel.config.write_text(
             f"port {self.sentinel.port}\nbind 127.0.0.1\ndir {self.sentinel.folder}\n"
             f"sentinel monitor main 127.0.0.1 {self.primary.port} 1\n"
-            "sentinel down-after-milliseconds main 1000\nsentinel failover-timeout main 5000\n"
+            "sentinel down-after-milliseconds main 3000\nsentinel failover-timeout main 5000\n"
         )
 
     def has_failed_over(self) -> bool:
-        """Whether the replica is the master, for Sentinel too: an empty primary that comes back sooner stays master."""
+        """Whether the replica is the master, for Sentinel too: a primary that comes back sooner stays master."""
         _, port = self.sentinel.client().execute_command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", "main")
         return int(port) == self.replica.port
 

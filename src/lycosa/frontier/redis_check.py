@@ -64,13 +64,18 @@ def warnings(condition: Condition) -> list[str]:
     if not settings:
         return [f"{name} does not tell its settings (CONFIG GET): whether it could lose data is not known"]
     found = []
-    if settings["appendonly"] != "yes" and not condition.replicas:
+    if settings["appendonly"] != "yes" and condition.replicas:
+        found.append(
+            f"{name} keeps nothing on disk (appendonly no): if it restarts before it is replaced, it comes back empty and "
+            "its replicas with it; set appendonly yes"
+        )
+    elif settings["appendonly"] != "yes":
         found.append(
             f"{name} keeps the crawl in memory only (appendonly no): a restart of it loses "
             + ("what came after the last snapshot" if settings["save"] else "everything")
             + "; set appendonly yes and appendfsync always"
         )
-    elif settings["appendonly"] == "yes" and settings["appendfsync"] != "always" and not condition.replicas:
+    elif settings["appendfsync"] != "always" and not condition.replicas:
         found.append(
             f"{name} writes to disk later than it answers (appendfsync {settings['appendfsync']}): a power cut loses "
             "a second or more of acknowledged work; set appendfsync always, or add a replica"

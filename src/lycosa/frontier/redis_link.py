@@ -247,7 +247,7 @@ class Link:
                     if await self._has_moved(tag, server):
                         break
                     raise BackendLost(
-                        f"INCOMPLETE: the data of this crawl are gone from {self.address} ({answer}). "
+                        f"INCOMPLETE: the data of this crawl are gone from {server.host}:{server.port} ({answer}). "
                         "Pages fetched so far are in the folders; give the crawl another name to begin anew"
                     )
                 case RedisError() if _may_pass(answer):
