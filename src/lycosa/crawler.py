@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from hashlib import sha1
 
+import msgspec
+
 from lycosa.clock import Clock
 from lycosa.discovery import Discovery
 from lycosa.dispatch import Dispatch
@@ -132,6 +134,8 @@ class Visitor:
         if not 200 <= response.status < 300:
             return Failed(Failure.STATUS, str(response.status), response)
         sitemap = parse_sitemap(response.body, target.url)
+        # Up to 50 MiB once decoded, and of no more use: what is archived is what came.
+        response = msgspec.structs.replace(response, body=b"")
         if sitemap.kind is SitemapKind.INDEX and target.depth >= MAX_SITEMAP_NESTING:
             return Read(response, [], note="sitemaps nested too deep")
         return Read(response, self._discovery.of_sitemap(target, sitemap), note=sitemap.error or "")

@@ -19,7 +19,9 @@ from lycosa.policy.robots import (
     robots_verdict,
 )
 
-MAX_ORIGINS = 20_000
+# What is kept ready is bounded by its rules, about 200 bytes each; an origin counts as a few more.
+MAX_RULES = 200_000
+RULES_PER_ORIGIN = 10
 # A redirected robots.txt waits for its turn on another host; should it get lost, it is asked for again.
 REDIRECT_WAIT_SECONDS = 900.0
 # Rules must outlive the pause before the request they are for: a host that asks for a day between two requests, or
@@ -37,7 +39,8 @@ class Ruling(msgspec.Struct, frozen=True, array_like=True):
 class _Entry(NamedTuple):
     fetched_at: float
     matcher: RobotsMatcher
-    ruling: Ruling
+    refusal: Refusal  # the reason where the matcher says no
+    weight: int
 
 
 _decode = msgspec.msgpack.Decoder(Ruling).decode
@@ -53,6 +56,7 @@ class Rulebook:
         self._cache_seconds = cache_seconds
         self._tries = tries
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
+        self._weight = 0
 
     async def refusal(self, lease: Lease) -> Refusal | None:
         """Why this target may not be fetched; None if it may."""
@@ -61,12 +65,7 @@ class Rulebook:
         entry = self._entries.get(origin)
         if entry is None or entry.fetched_at != lease.robots_at:
             entry = await self._fetch_entry(origin)
-        if entry.matcher.allows(path_and_query(url)):
-            return None
-        if entry.ruling.is_address_refused:
-            return Refusal.ADDRESS
-        is_unreachable = entry.ruling.record.kind is RobotsKind.DISALLOW_ALL
-        return Refusal.ROBOTS_UNREACHABLE if is_unreachable else Refusal.ROBOTS
+        return None if entry.matcher.allows(path_and_query(url)) else entry.refusal
 
     async def previous(self, origin: str) -> RobotsRecord | None:
         """What was in force before."""
@@ -118,8 +117,23 @@ class Rulebook:
         raw = await self._dispatch.robots(origin)
         assert raw, "no page is leased before its origin's robots.txt was read"
         ruling = _decode(raw)
-        entry = _Entry(ruling.record.fetched_at, RobotsMatcher(ruling.record.rules), ruling)
+        rules = ruling.record.rules
+        weight = len(rules.rules) + RULES_PER_ORIGIN
+        entry = _Entry(ruling.record.fetched_at, RobotsMatcher(rules), _refusal_of(ruling), weight)
+        self._forget(origin)
         self._entries[origin] = entry
-        if len(self._entries) > MAX_ORIGINS:
-            self._entries.popitem(last=False)
+        self._weight += weight
+        while self._weight > MAX_RULES and len(self._entries) > 1:
+            self._forget(next(iter(self._entries)))
         return entry
+
+    def _forget(self, origin: str) -> None:
+        if entry := self._entries.pop(origin, None):
+            self._weight -= entry.weight
+
+
+def _refusal_of(ruling: Ruling) -> Refusal:
+    if ruling.is_address_refused:
+        return Refusal.ADDRESS
+    is_unreachable = ruling.record.kind is RobotsKind.DISALLOW_ALL
+    return Refusal.ROBOTS_UNREACHABLE if is_unreachable else Refusal.ROBOTS

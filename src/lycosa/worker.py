@@ -247,7 +247,7 @@ def visit_row(lease: Lease, outcome: Outcome, now: float) -> Kept:
             etag=response.header("etag"),
             last_modified=response.header("last-modified"),
             fetch_seconds=response.seconds,
-            body_bytes=len(response.body),
+            body_bytes=len(response.body) or len(response.raw_body),
             truncated=response.truncated,
         )
     if not isinstance(outcome, Stored | Duplicate):

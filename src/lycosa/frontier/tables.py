@@ -157,12 +157,16 @@ class Tables:
 
     def close(self) -> None:
         # Families and their handles keep the database open, and its lock held, as long as they live.
-        for name in FAMILIES:
-            getattr(self, name).close()
-            delattr(self, f"in_{name}")
-        self._db.close()
-        if self._secondary:
-            shutil.rmtree(self._secondary, ignore_errors=True)
+        try:
+            for name in FAMILIES:
+                getattr(self, name).close()
+                delattr(self, f"in_{name}")
+            self._db.close()
+        except Exception as error:  # rocksdict raises plain Exception
+            raise BackendLost(f"the frontier cannot be closed: {error}") from error
+        finally:
+            if self._secondary:
+                shutil.rmtree(self._secondary, ignore_errors=True)
 
     def counts(self) -> Counts:
         raw = self.meta.get(b"counts")
