@@ -22,8 +22,9 @@ $(READY): pyproject.toml
 demo: $(READY)
 	$(BIN)/lycosa demo
 
+# Most tests wait for processes and servers of their own, so four at a time fit on two cores.
 test: lint
-	$(BIN)/pytest
+	$(BIN)/pytest -n 4 --dist worksteal
 
 coverage: $(READY)
 	$(BIN)/pytest --cov --cov-report=term

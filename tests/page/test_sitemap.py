@@ -181,7 +181,7 @@ def test_endless_tags_are_cut() -> None:
 @example(b"<")
 @example(b"<urlset><url><loc>&#x;&;&#;</loc>")
 def test_any_bytes_give_a_sitemap(body: bytes) -> None:
-    for octets in (body, gzip.compress(body), b"<urlset><url><loc>" + body, b"<rss><item><link>" + body):
+    for octets in (body, gzip.compress(body, mtime=0), b"<urlset><url><loc>" + body, b"<rss><item><link>" + body):
         sitemap = parse_sitemap(octets, URL)
         assert msgspec.msgpack.decode(msgspec.msgpack.encode(sitemap), type=Sitemap) == sitemap
 
