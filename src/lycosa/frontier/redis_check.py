@@ -66,8 +66,8 @@ def warnings(condition: Condition) -> list[str]:
     found = []
     if settings["appendonly"] != "yes" and condition.replicas:
         found.append(
-            f"{name} keeps nothing on disk (appendonly no): if it restarts before it is replaced, it comes back empty and "
-            "its replicas with it; set appendonly yes"
+            f"{name} keeps nothing on disk (appendonly no): if it restarts before it is replaced, it comes back empty "
+            "and its replicas with it; set appendonly yes"
         )
     elif settings["appendonly"] != "yes":
         found.append(
