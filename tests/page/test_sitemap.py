@@ -123,7 +123,7 @@ def test_a_feed_gives_its_items_and_not_itself() -> None:
         (b"<!doctype html><html><body><a href='/x'>x</a></html>", "neither a sitemap nor a feed"),
         (f"<urlset><url><loc>{PAGE}</loc>".encode(), "the file ends too early"),
         (b"<urlset><!-- ", "no --> to the end"),
-        (gzip.compress(f"<urlset><loc>{PAGE}</loc></urlset>".encode())[:-9], "gzip: the file ends too early"),
+        (gzip.compress(f"<urlset><loc>{PAGE}</loc></urlset>".encode(), mtime=0)[:-9], "gzip: the file ends too early"),
     ],
 )
 def test_the_first_trouble_is_told(body: bytes, error: str) -> None:
@@ -181,7 +181,7 @@ def test_endless_tags_are_cut() -> None:
 @example(b"<")
 @example(b"<urlset><url><loc>&#x;&;&#;</loc>")
 def test_any_bytes_give_a_sitemap(body: bytes) -> None:
-    for octets in (body, gzip.compress(body, mtime=0), b"<urlset><url><loc>" + body, b"<rss><item><link>" + body):
+    for octets in (body, gzip.compress(body), b"<urlset><url><loc>" + body, b"<rss><item><link>" + body):
         sitemap = parse_sitemap(octets, URL)
         assert msgspec.msgpack.decode(msgspec.msgpack.encode(sitemap), type=Sitemap) == sitemap
 
