@@ -14,7 +14,9 @@ help:
 	@echo "make bench   measure"
 	@echo "make clean   remove what was made"
 
-$(READY): pyproject.toml
+COMPILED := $(shell find src -name '*.[ch]')
+
+$(READY): pyproject.toml $(COMPILED)
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
 	touch $@
