@@ -85,8 +85,6 @@ async def visit(server: RedisServer, frontier: RedisFrontier, args: argparse.Nam
     # Half of what a page links to is new; the workers' caches let few known ones through.
     (links,) = targets(BATCH, args.hosts, frontier.crawl_key(), first=args.urls - BATCH // 2)
     draw, visits, turn = Random(1), 0, 0
-    await asyncio.sleep(0.1)
-    empty = memory(server)
     calls, cpu, mine, began = evals(server), cpu_seconds(server), time.process_time(), time.perf_counter()
     while visits < args.visits and (leases := await frontier.take(0, args.batch)):
         settlements = []
@@ -102,7 +100,8 @@ async def visit(server: RedisServer, frontier: RedisFrontier, args: argparse.Nam
         "scripts_per_page": (evals(server) - calls) / visits,
         "parent_cpu_us_per_page": (time.process_time() - mine) / visits * 1e6,
         "pages_per_second": visits / (time.perf_counter() - began),
-        "bytes_per_visited_page": (memory(server) - empty) / visits,
+        "history_bytes_per_page": bytes_under(server, "*}y") / visits,
+        "content_bytes_per_page": bytes_under(server, "*}c") / visits,
     }
 
 

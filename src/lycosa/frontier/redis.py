@@ -49,7 +49,7 @@ logger = logging.getLogger(__name__)
 # Other machines find links to our hosts: look at each partition at least this often while there is too little to do.
 LOOK_SECONDS = 0.5
 # Leases of one partition per call: fewer calls cost less, more partitions are fairer.
-LEASES_PER_CALL = 4
+LEASES_PER_CALL = 8
 # A lease that ends sooner than this is made longer before the links of its visit are sent to other partitions.
 HOLD_SECONDS = 15.0
 FIRST_CLAIM_PAUSE_SECONDS, MAX_CLAIM_PAUSE_SECONDS = 0.02, 0.5
