@@ -7,6 +7,7 @@ for, everything else leaves as `BackendLost`.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections import defaultdict
 from collections.abc import Sequence
@@ -120,20 +121,25 @@ class Link:
     async def _run_gathered(self) -> None:
         # Once around the loop: what is asked for in the same turn goes along.
         await asyncio.sleep(0)
-        while self._gathered:
-            batches, self._gathered = self._gathered, []
-            await self._run_together(batches)
-        self._running = None
+        try:
+            while self._gathered:
+                batches, self._gathered = self._gathered, []
+                await self._run_together(batches)
+        finally:
+            self._running = None
 
     async def _run_together(self, batches: list[_Batch]) -> None:
         try:
             calls = [call for batch in batches for call in batch.calls]
             replies = await self._run(calls, is_durable=any(batch.is_durable for batch in batches))
-        except BackendLost as error:
+        except BaseException as error:
+            # Whatever it was: nobody must wait for an answer that cannot come.
             for batch in batches:
                 if not batch.replies.done():
-                    batch.replies.set_exception(BackendLost(*error.args))
-            return
+                    batch.replies.set_exception(BackendLost(str(error) or repr(error)))
+            if isinstance(error, BackendLost):
+                return
+            raise
         start = 0
         for batch in batches:
             end = start + len(batch.calls)
@@ -263,8 +269,9 @@ class Link:
         """Whether another server has taken over: a primary that comes back empty is not the one to ask."""
         for _ in range(0 if self.address.kind == "one" else FAIL_OVER_SECONDS):
             await self._look_again()
-            if self._places.of(tag) != server:
-                return True
+            with contextlib.suppress(RedisError, OSError):
+                if self._places.of(tag) != server:
+                    return True
             await asyncio.sleep(1.0)
         return False
 

@@ -4,8 +4,8 @@
 -- of a cluster:
 --   n            the counters and everything else that is one per partition
 --   h            host -> record
---   q<rank>:<h>  the queue of one host and rank, in order of arrival: a list, since a list costs 2 bytes per entry more
---                than its value (a sorted set costs 100)
+--   q<rank>:<h>  the queue of one host and rank, in order of arrival: a list, since an entry costs 4 bytes more than its
+--                value (of a sorted set 114)
 --   r<node>      the hosts of one worker that have something queued and are not leased, by the time they may be asked
 --   e            the deadline index of the leases; a lease itself stands in the record of its host
 --   d            retries by the time they are due
