@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import sys
 from collections import deque
@@ -151,8 +152,7 @@ class Parent:
 
     def _kill_workers(self) -> None:
         for process in self._processes.values():
-            if process.returncode is None:
-                process.kill()
+            _kill(process)
 
     async def _look_after(self, number: int, log: IO[bytes]) -> None:
         """One worker, started again as often as it dies, until the crawl is over."""
@@ -198,7 +198,7 @@ class Parent:
         try:
             await asyncio.wait((exited, server.failed), return_when=asyncio.FIRST_COMPLETED)
             if server.failed.done():
-                process.kill()
+                _kill(process)
             exit_code = await exited
             # What it asked for just before its death may still be on the way: a lease given out after `release`
             # would keep a host waiting until it expires.
@@ -209,8 +209,7 @@ class Parent:
         finally:
             exited.cancel()
             watched.cancel()
-            if process.returncode is None:
-                process.kill()
+            _kill(process)
             server.close()
 
     async def _watch(self, number: int, process: asyncio.subprocess.Process) -> None:
@@ -220,7 +219,7 @@ class Parent:
         while True:
             await asyncio.sleep(max(lease_seconds / 4, 0.1))
             if self._under_way[number] and self._clock() - self._heard_at[number] > lease_seconds:
-                process.kill()
+                _kill(process)
 
     async def _serve(self, worker: int, request: Request) -> Reply:
         assert self._frontier is not None
@@ -240,3 +239,10 @@ class Parent:
                 return Robots(await self._frontier.robots(request.origin))
             case Lost():
                 raise SettingsError(request.reason) if request.is_setting else BackendLost(request.reason)
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    # It may have ended by itself without our having been told yet.
+    with contextlib.suppress(ProcessLookupError):
+        if process.returncode is None:
+            process.kill()
