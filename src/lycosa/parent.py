@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import socket
 import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import Enum
 from typing import IO
 
@@ -243,6 +242,6 @@ class Parent:
 
 def _kill(process: asyncio.subprocess.Process) -> None:
     # It may have ended by itself without our having been told yet.
-    with contextlib.suppress(ProcessLookupError):
+    with suppress(ProcessLookupError):
         if process.returncode is None:
             process.kill()
