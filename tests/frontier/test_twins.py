@@ -4,6 +4,7 @@ or dies, both tell the same story."""
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import tempfile
 from collections.abc import Coroutine
@@ -73,6 +74,32 @@ def some_news(draw: Random, origin: str, now: float) -> RobotsNews | None:
             return rules_pending(origin, now, lasts)
         case _:
             return None
+
+
+def copy_at_rest(source: Path, target: Path) -> None:
+    """The files of one moment: the database compacts whenever it likes, so copy until nothing moved meanwhile."""
+    while True:
+        before = sizes_in(source)
+        try:
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("LOCK", "LOG*"))
+        except shutil.Error:  # a file that has just been compacted away
+            pass
+        else:
+            if sizes_in(source) == before:
+                return
+        shutil.rmtree(target)
+
+
+def sizes_in(folder: Path) -> dict[str, int]:
+    with os.scandir(folder) as entries:
+        return {entry.name: size_of(entry) for entry in entries if not entry.name.startswith("LOG")}
+
+
+def size_of(entry: os.DirEntry[str]) -> int:
+    try:
+        return entry.stat().st_size
+    except FileNotFoundError:
+        return -1
 
 
 class Twins(RuleBasedStateMachine):
@@ -212,7 +239,7 @@ class Twins(RuleBasedStateMachine):
         """Go on with the files as they are in this moment."""
         before = self.folder / str(self.runs)
         self.runs += 1
-        shutil.copytree(before, self.folder / str(self.runs), ignore=shutil.ignore_patterns("LOCK"))
+        copy_at_rest(before, self.folder / str(self.runs))
         self.run(self.rocks.close())
         shutil.rmtree(before)
 
