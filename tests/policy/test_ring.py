@@ -46,3 +46,8 @@ def test_one_worker_has_everything() -> None:
 def test_a_ring_needs_a_node() -> None:
     with pytest.raises(AssertionError, match="needs a node"):
         Ring([])
+
+
+def test_the_hosts_of_a_domain_have_one_worker() -> None:
+    ring = Ring(range(8))
+    assert len({ring.owner(f"h{number}.example.co.uk") for number in range(100)}) == 1

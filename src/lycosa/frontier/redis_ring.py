@@ -7,6 +7,7 @@ from functools import lru_cache
 from hashlib import blake2b
 
 from lycosa.policy.ring import POINTS_PER_NODE
+from lycosa.url.domain import registered_domain
 
 # Numbers of the scripts are doubles, exact up to 53 bits. Hosts and nodes lose the same bits, so the owners stay.
 _POINT_BYTES = 6
@@ -16,7 +17,7 @@ _NODE_BYTES = 4
 @lru_cache(maxsize=65_536)
 def point_on_ring(host: str) -> int:
     """Where a host stands: the same point as `policy.ring.Ring` gives it, as precisely as the scripts count."""
-    return int.from_bytes(_point(host))
+    return int.from_bytes(_point(registered_domain(host)))
 
 
 def ring_entries(nodes: Sequence[int]) -> bytes:

@@ -1,10 +1,16 @@
-"""Which worker looks after a host: consistent hashing, so that a change of workers moves only its share."""
+"""Which worker looks after a host: consistent hashing, so that a change of workers moves only its share.
+
+All hosts of a registered domain have the same worker: what is owed to the domain as a whole is then decided in one
+place, and a domain's share of requests is far below what one worker can do.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
 from hashlib import blake2b
+
+from lycosa.url.domain import registered_domain
 
 POINTS_PER_NODE = 128
 
@@ -20,7 +26,7 @@ class Ring:
 
     def owner(self, host: str) -> int:
         """The node that looks after this host."""
-        place = bisect_right(self._points, _point(host))
+        place = bisect_right(self._points, _point(registered_domain(host)))
         return self._owners[place % len(self._owners)]
 
 
