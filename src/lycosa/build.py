@@ -16,6 +16,7 @@ from lycosa.fetch.curl import CurlFetcher
 from lycosa.fetch.dns import Resolver
 from lycosa.fetch.gate import AddressGate
 from lycosa.frontier.rules import FrontierRules
+from lycosa.gist import GistReader
 from lycosa.model import Links, Page, Response, Target, Visit
 from lycosa.page.parser import PageParser
 from lycosa.policy.politeness import Pace
@@ -88,10 +89,12 @@ def open_frontier(settings: Settings, folder: Path, workers: int, clock: Clock) 
 
             return MemoryFrontier(rules, clock)
         case address if is_shared(address):
+            from lycosa.dedupe.rocks import RocksContentGroups
             from lycosa.frontier.redis import RedisFrontier
 
             # Whoever has locked this folder on this machine is the only one of this name.
-            return RedisFrontier(address, rules, name=f"{gethostname()}:{folder.resolve()}", clock=clock)
+            name = f"{gethostname()}:{folder.resolve()}"
+            return RedisFrontier(address, rules, name=name, groups=RocksContentGroups(folder), clock=clock)
         case kind:
             raise SettingsError(f"frontier: no such kind {kind!r} (rocks, memory, redis://…)")
 
@@ -133,6 +136,12 @@ def page_parser(settings: Settings) -> PageParser:
     return PageParser(settings, product_token(settings.user_agent))
 
 
+def gist_reader(settings: Settings) -> GistReader:
+    return GistReader(
+        has_groups=settings.content_groups, summary=settings.summary, sentences=settings.summary_sentences
+    )
+
+
 def make_fetcher(settings: Settings, clock: Clock) -> CurlFetcher:
     """The one way out: names through our own resolver, every address through the gate."""
     return CurlFetcher(
@@ -167,7 +176,14 @@ def make_worker(
     tries = len(settings.retry_after_seconds)
     rulebook = Rulebook(dispatch, product_token(settings.user_agent), settings.robots_cache_seconds, tries)
     visitor = Visitor(
-        fetcher, rulebook, page_parser(settings), discovery, dispatch, clock, max_redirects=settings.max_redirects
+        fetcher,
+        rulebook,
+        page_parser(settings),
+        discovery,
+        gist_reader(settings),
+        dispatch,
+        clock,
+        max_redirects=settings.max_redirects,
     )
     store = FolderStore(folder, number, settings, clock)
     return Worker(dispatch, visitor, discovery, fetcher, store, settings.connections, clock, on_kept)

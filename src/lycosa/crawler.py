@@ -11,6 +11,7 @@ from lycosa.clock import Clock
 from lycosa.discovery import Discovery
 from lycosa.dispatch import Dispatch
 from lycosa.errors import AddressRefused, BackendLost, VisitError
+from lycosa.gist import GistReader
 from lycosa.model import Failure, Kind, Lease, Page, Refusal, Response, Target, Validators
 from lycosa.outcome import (
     Crashed,
@@ -44,6 +45,7 @@ class Visitor:
         rulebook: Rulebook,
         parser: PageParser,
         discovery: Discovery,
+        gists: GistReader,
         dispatch: Dispatch,
         clock: Clock,
         max_redirects: int,
@@ -52,7 +54,8 @@ class Visitor:
         self._rulebook = rulebook
         self._parser = parser
         self._discovery = discovery
-        self._duplicates = dispatch
+        self._gists = gists
+        self._dispatch = dispatch
         self._clock = clock
         self._max_redirects = max_redirects
 
@@ -90,9 +93,11 @@ class Visitor:
         page = self._parse(response)
         links, discovered = self._discovery.of_page(target, page)
         digest = sha1(response.body, usedforsecurity=False).digest()
-        if original := await self._duplicates.original_of(digest, target.url, lease.token):
-            return Duplicate(response, page, links, discovered, digest, original)
-        return Stored(response, page, links, discovered, digest)
+        gist = self._gists.read(page)
+        original, placement = await self._dispatch.recognise(digest, target.url, lease.token, gist.signature)
+        if original:
+            return Duplicate(response, page, links, discovered, digest, gist, placement, original)
+        return Stored(response, page, links, discovered, digest, gist, placement)
 
     def _parse(self, response: Response) -> Page:
         directives = [value for name, value in response.headers if name == "x-robots-tag"]

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from lycosa.clock import Clock
-from lycosa.model import Lease, Settlement
+from lycosa.model import Lease, Placement, Settlement
 from lycosa.ports import Duplicates, Frontier
-from lycosa.wire import AskOriginal, AskRobots, Client, Leases, Original, Robots, Settle, Settled, Take
+from lycosa.wire import AskRobots, Client, Leases, Recognise, Recognised, Robots, Settle, Settled, Take
 
 # News may come late (a clock that is not ours, a host given back): look again at least this often.
 LOOK_AGAIN_SECONDS = 1.0
@@ -41,7 +41,8 @@ class Dispatch(Protocol):
 
     async def robots(self, origin: str) -> bytes: ...
 
-    async def original_of(self, digest: bytes, url: str, token: int) -> str: ...
+    async def recognise(self, digest: bytes, url: str, token: int, signature: bytes) -> tuple[str, Placement]:
+        """The URL that has this content already, or an empty string; and the group of its text."""
 
 
 class Counter:
@@ -113,8 +114,8 @@ class LocalDispatch:
     async def robots(self, origin: str) -> bytes:
         return await self._counter.frontier.robots(origin)
 
-    async def original_of(self, digest: bytes, url: str, token: int) -> str:
-        return await self._counter.frontier.original_of(digest, url, token)
+    async def recognise(self, digest: bytes, url: str, token: int, signature: bytes) -> tuple[str, Placement]:
+        return await recognise(self._counter.frontier, Recognise(digest, url, token, signature))
 
 
 class RemoteDispatch:
@@ -141,10 +142,16 @@ class RemoteDispatch:
         assert isinstance(reply, Robots)
         return reply.record
 
-    async def original_of(self, digest: bytes, url: str, token: int) -> str:
-        reply = await self._parent.call(AskOriginal(digest, url, token))
-        assert isinstance(reply, Original)
-        return reply.url
+    async def recognise(self, digest: bytes, url: str, token: int, signature: bytes) -> tuple[str, Placement]:
+        reply = await self._parent.call(Recognise(digest, url, token, signature))
+        assert isinstance(reply, Recognised)
+        return reply.original, reply.placement
+
+
+async def recognise(duplicates: Duplicates, asked: Recognise) -> tuple[str, Placement]:
+    """The answer to one question of two parts."""
+    original = await duplicates.original_of(asked.digest, asked.url, asked.token)
+    return original, await duplicates.place(asked.signature) if asked.signature else Placement()
 
 
 def _portions(settlements: Sequence[Settlement]) -> Iterator[list[Settlement]]:

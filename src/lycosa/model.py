@@ -130,6 +130,15 @@ class Settlement(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
     body_bytes: int = 0
     robots: RobotsNews | None = None
     address: str = ""
+    group: bytes = b""
+
+
+class Placement(NamedTuple):
+    """Where a text stands among those met before. The group is empty for a text without words: it is like nothing."""
+
+    group: bytes = b""
+    is_first: bool = False
+    similarity: float = 0.0
 
 
 class History(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
@@ -148,7 +157,7 @@ class History(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     etag: str = ""
     last_modified: str = ""
     next_at: float = 0.0  # when it is due again, 0 if never
-    group: bytes = b""
+    group: bytes = b""  # the pages whose texts are nearly the same
 
 
 class RawLink(NamedTuple):
@@ -175,6 +184,9 @@ class Page(msgspec.Struct, frozen=True):
     nofollow: bool = False
     noarchive: bool = False
     truncated: bool = False  # parse limits were reached
+    content: str = ""  # the main text, without navigation and comments
+    author: str = ""
+    published: str = ""  # a date, as precise as the page tells
 
 
 class Response(msgspec.Struct, frozen=True):

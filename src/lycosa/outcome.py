@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from lycosa.model import Failure, Links, Page, Refusal, Response, RobotsNews, Target
+from lycosa.gist import Gist
+from lycosa.model import Failure, Links, Page, Placement, Refusal, Response, RobotsNews, Target
 
 NO_LINKS = Links([], [], [])
 
@@ -17,6 +18,8 @@ class Stored(msgspec.Struct, frozen=True):
     links: Links
     discovered: list[Target]
     digest: bytes
+    gist: Gist
+    placement: Placement
 
 
 class Duplicate(msgspec.Struct, frozen=True):
@@ -27,6 +30,8 @@ class Duplicate(msgspec.Struct, frozen=True):
     links: Links
     discovered: list[Target]
     digest: bytes
+    gist: Gist
+    placement: Placement
     original: str
 
 

@@ -15,7 +15,7 @@ import msgspec
 
 from lycosa.build import agree, open_frontier, recover_folder, seed_targets, worker_count, write_seeds
 from lycosa.clock import steady_clock
-from lycosa.dispatch import Counter, EmbeddedFrontier
+from lycosa.dispatch import Counter, EmbeddedFrontier, recognise
 from lycosa.errors import BackendLost, LycosaError, SettingsError
 from lycosa.observe.tally import Tally
 from lycosa.ports import Counts
@@ -25,12 +25,12 @@ from lycosa.store.folder import CrawlFolder
 from lycosa.store.recover import Recovery
 from lycosa.url.canonical import ParsedUrl
 from lycosa.wire import (
-    AskOriginal,
     AskRobots,
     Leases,
     Lost,
     Orders,
-    Original,
+    Recognise,
+    Recognised,
     Reply,
     Request,
     Robots,
@@ -232,8 +232,8 @@ class Parent:
             case Settle():
                 self._under_way[worker] -= len(request.settlements)
                 return Settled(await self._counter.settle(request.settlements))
-            case AskOriginal():
-                return Original(await self._frontier.original_of(request.digest, request.url, request.token))
+            case Recognise():
+                return Recognised(*await recognise(self._frontier, request))
             case AskRobots():
                 return Robots(await self._frontier.robots(request.origin))
             case Lost():

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from lycosa.model import History, Lease, Links, Page, Response, Settlement, Target, Visit
+from lycosa.model import History, Lease, Links, Page, Placement, Response, Settlement, Target, Visit
 
 
 class Counts(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -93,6 +93,9 @@ class Duplicates(Protocol):
 
         A claim ends when the visit's lease is settled or released; whoever asks meanwhile waits.
         """
+
+    async def place(self, signature: bytes) -> Placement:
+        """The group of texts that a text belongs to, by its signature: a new one if it is like none met before."""
 
 
 class Store(Protocol):

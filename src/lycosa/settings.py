@@ -69,6 +69,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     max_parse_depth: Positive = 512
     max_parse_nodes: Positive = 100_000
     max_text_chars: Positive = 1_000_000
+    content_groups: bool = True
+    summary: Literal["none", "weight", "tfidf", "frequency", "frequency-sentences", "context"] = "none"
+    summary_sentences: Positive = 20
 
     # The frontier
     frontier: str = "rocks"
@@ -129,6 +132,9 @@ HELP: dict[str, str] = {
     "max_parse_depth": "Deeper pages give links only.",
     "max_parse_nodes": "Pages with more elements give links only.",
     "max_text_chars": "Longer texts are cut.",
+    "content_groups": "Whether pages whose texts are 90 % alike are put into groups.",
+    "summary": "How pages are summarised in the `pages` table; a summary takes longer than the rest of a visit.",
+    "summary_sentences": "Sentences of a summary.",
     "frontier": "Where the queue lives: rocks (in the crawl's folder) or memory.",
     "seen": "exact: no page is lost; bloom: bounded memory and disk, a small share of new URLs is taken for known.",
     "seen_capacity": "How many URLs the Bloom filter is sized for.",

@@ -15,7 +15,7 @@ from typing import Any, cast
 import msgspec
 
 from lycosa.errors import BackendLost
-from lycosa.model import Lease, Settlement
+from lycosa.model import Lease, Placement, Settlement
 
 MAX_FRAME_BYTES = 256 * 1024 * 1024
 
@@ -32,12 +32,13 @@ class Settle(msgspec.Struct, frozen=True, array_like=True, tag=True):
     settlements: list[Settlement]
 
 
-class AskOriginal(msgspec.Struct, frozen=True, array_like=True, tag=True):
-    """Has this content been stored before?"""
+class Recognise(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    """Has this content been stored before, and which group does its text belong to?"""
 
     digest: bytes
     url: str
     token: int
+    signature: bytes = b""
 
 
 class AskRobots(msgspec.Struct, frozen=True, array_like=True, tag=True):
@@ -65,10 +66,11 @@ class Settled(msgspec.Struct, frozen=True, array_like=True, tag=True):
     late: list[int]
 
 
-class Original(msgspec.Struct, frozen=True, array_like=True, tag=True):
-    """The URL under which a content was stored first; empty if there is none."""
+class Recognised(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    """The URL under which a content was stored first, empty if there is none; and the group of its text."""
 
-    url: str
+    original: str
+    placement: Placement
 
 
 class Robots(msgspec.Struct, frozen=True, array_like=True, tag=True):
@@ -86,8 +88,8 @@ class Orders(msgspec.Struct, frozen=True, array_like=True, tag=True):
     crawl_key: bytes
 
 
-Request = Take | Settle | AskOriginal | AskRobots | Lost
-Reply = Leases | Settled | Original | Robots | Orders
+Request = Take | Settle | Recognise | AskRobots | Lost
+Reply = Leases | Settled | Recognised | Robots | Orders
 
 
 class Call(msgspec.Struct, frozen=True, array_like=True):

@@ -205,9 +205,11 @@ def settlement_of(lease: Lease, outcome: Outcome) -> Settlement:
     )
     match outcome:
         case Stored():
-            return msgspec.structs.replace(facts, digest=outcome.digest)
+            return msgspec.structs.replace(facts, digest=outcome.digest, group=outcome.placement.group)
         case Duplicate():
-            return msgspec.structs.replace(facts, digest=outcome.digest, original=outcome.original)
+            return msgspec.structs.replace(
+                facts, digest=outcome.digest, group=outcome.placement.group, original=outcome.original
+            )
         case Unchanged():
             past = lease.validators
             assert past is not None
@@ -256,13 +258,17 @@ def visit_row(lease: Lease, outcome: Outcome, now: float) -> Kept:
     if page.noindex:
         # The site does not want this text found: it stays out of every table.
         page = msgspec.structs.replace(page, text="", description="")
+    gist = outcome.gist
     row = msgspec.structs.replace(
         row,
         charset=page.charset,
-        language=page.language,
+        language=gist.language,
         title=page.title,
         description=page.description,
+        summary="" if page.noindex else gist.summary,
         digest=f"sha1:{base32(outcome.digest)}",
+        text_digest=gist.text_digest.hex(),
+        group_id=outcome.placement.group.hex(),
         original=outcome.original if isinstance(outcome, Duplicate) else "",
         out_links=len(outcome.links.targets),
         noindex=page.noindex,

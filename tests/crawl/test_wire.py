@@ -10,16 +10,16 @@ import pytest
 
 from lycosa.dispatch import MAX_DISCOVERED_PER_MESSAGE, RemoteDispatch
 from lycosa.errors import BackendLost
-from lycosa.model import OutcomeKind, Settlement, Target
+from lycosa.model import OutcomeKind, Placement, Settlement, Target
 from lycosa.wire import (
     MAX_FRAME_BYTES,
     Answer,
-    AskOriginal,
     AskRobots,
     Client,
     Lost,
     Orders,
-    Original,
+    Recognise,
+    Recognised,
     Reply,
     Request,
     Robots,
@@ -36,8 +36,8 @@ async def echo(request: Request) -> Reply:
     match request:
         case AskRobots():
             return Robots(request.origin.encode())
-        case AskOriginal():
-            return Original(request.url)
+        case Recognise():
+            return Recognised(request.url, Placement())
         case Settle():
             return Settled([settlement.token for settlement in request.settlements])
         case Lost():
@@ -142,7 +142,7 @@ async def test_frames_may_come_in_pieces_and_joined(piece: int) -> None:
 async def test_a_message_of_many_megabytes_arrives_whole(open_pair: Open) -> None:
     client, _ = await open_pair(echo)
     url = "x" * 40_000_000
-    assert await client.call(AskOriginal(b"", url, 1)) == Original(url)
+    assert await client.call(Recognise(b"", url, 1)) == Recognised(url, Placement())
 
 
 async def test_a_frame_past_the_limit_ends_the_conversation(open_pair: Open) -> None:

@@ -10,6 +10,7 @@ from collections import Counter
 
 import pytest
 
+from lycosa.dedupe.signature import signature_of
 from lycosa.frontier.rules import LOST_ROBOTS_SECONDS, MAX_ORIGINS_PER_HOST, FrontierRules
 from lycosa.model import Kind, OutcomeKind, Settlement
 from lycosa.policy.politeness import Pace
@@ -533,6 +534,25 @@ class FrontierContract:
         first, second = await stage.take()
         await stage.settle(first, FAILED, status=404, digest=b"digest")
         assert await stage.frontier.original_of(b"digest", second.target.url, second.token) == ""
+
+    async def test_texts_that_are_nearly_the_same_are_one_group(self, stage: Stage) -> None:
+        words = [f"word{number}" for number in range(400)]
+        text, edited, other = " ".join(words), " ".join([*words[:395], "and", "more"]), " ".join(reversed(words))
+        first = await stage.frontier.place(signature_of(text).to_bytes())
+        second = await stage.frontier.place(signature_of(edited).to_bytes())
+        third = await stage.frontier.place(signature_of(other).to_bytes())
+        assert first.is_first
+        assert (second.group, second.is_first) == (first.group, False)
+        assert third.is_first
+        assert third.group != first.group
+
+    async def test_the_history_names_the_group(self, stage: Stage) -> None:
+        await stage.open_hosts("a/1")
+        lease = await stage.take_one()
+        await stage.settle(lease, group=b"12345678")
+        past = await stage.frontier.history(lease.target.fingerprint)
+        assert past is not None
+        assert past.group == b"12345678"
 
     # ---- history and revisits
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from lycosa.dedupe.signature import signature_of
 from lycosa.errors import FolderInUse, SettingsError
 from lycosa.frontier import host, hosts, rocks, seen
 from lycosa.frontier.rocks import RocksFrontier
@@ -439,3 +440,17 @@ async def test_high_classes_become_active_first_and_low_ones_are_not_forgotten(f
         await stage.take()
     share = sum(name.startswith("low") for name in drawn) / len(drawn)
     assert 0.002 < share < 0.03
+
+
+async def test_groups_of_texts_survive(tmp_path: Path) -> None:
+    folder, clock = tmp_path / "frontier", FakeClock()
+    signature = signature_of("what somebody wrote and others copied").to_bytes()
+    stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+    first = await stage.frontier.place(signature)
+    await stage.add("http://a/1")
+    await stage.frontier.close()
+    stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+    again = await stage.frontier.place(signature)
+    assert first.is_first
+    assert (again.group, again.is_first) == (first.group, False)
+    await stage.frontier.close()

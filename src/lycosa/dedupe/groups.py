@@ -16,20 +16,13 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from lycosa.dedupe.signature import GROUP_BYTES, Signature, similarity
+from lycosa.model import Placement
 
 THRESHOLD = 0.9
 # Leaders that one band remembers. Where more share it, it tells little: boilerplate that a whole site has in common.
 MAX_LEADERS_PER_BAND = 8
 # Leaders that one text is compared with, those with the most bands in common first. 3 µs each.
 MAX_COMPARED = 16
-
-
-class Placement(NamedTuple):
-    """Where a text belongs. The group is empty for a text without words, which is like nothing."""
-
-    group: bytes
-    is_first: bool = False
-    similarity: float = 0.0
 
 
 class Writes(NamedTuple):
@@ -54,6 +47,9 @@ class ContentGroups(Protocol):
 
     def __len__(self) -> int:
         """How many groups there are, roughly where counting would be dear."""
+
+    def close(self) -> None:
+        """Let go of what is kept."""
 
 
 class Shelves(Protocol):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lycosa.dedupe.groups import Placement, Plan, plan_of
+from lycosa.dedupe.groups import Plan, plan_of
 from lycosa.dedupe.signature import Signature
+from lycosa.model import Placement
 
 
 class MemoryContentGroups:
@@ -20,6 +21,9 @@ class MemoryContentGroups:
 
     def place(self, signatures: Sequence[Signature]) -> list[Placement]:
         return [self._place(signature) for signature in signatures]
+
+    def close(self) -> None:
+        """Nothing is kept."""
 
     def _place(self, signature: Signature) -> Placement:
         plan: Plan = plan_of(self, signature)

@@ -21,9 +21,10 @@ from rocksdict import (
     WriteBatch,
 )
 
-from lycosa.dedupe.groups import Placement, plan_of
+from lycosa.dedupe.groups import plan_of
 from lycosa.dedupe.signature import Signature
 from lycosa.errors import BackendLost
+from lycosa.model import Placement
 
 FAMILIES = ("bands", "signatures")
 _BLOCK_CACHE_BYTES = 32 * 1024 * 1024

@@ -10,6 +10,8 @@ from itertools import count
 import msgspec
 
 from lycosa.clock import Clock, steady_clock
+from lycosa.dedupe.memory import MemoryContentGroups
+from lycosa.dedupe.signature import Signature
 from lycosa.frontier.claims import Claims
 from lycosa.frontier.rules import (
     FrontierRules,
@@ -23,7 +25,18 @@ from lycosa.frontier.rules import (
     rank_of,
     robots_target,
 )
-from lycosa.model import History, Kind, Lease, OutcomeKind, RobotsNews, Settlement, Target, Validators, origin_of
+from lycosa.model import (
+    History,
+    Kind,
+    Lease,
+    OutcomeKind,
+    Placement,
+    RobotsNews,
+    Settlement,
+    Target,
+    Validators,
+    origin_of,
+)
 from lycosa.policy.politeness import delay_seconds
 from lycosa.policy.retry import retry_at
 from lycosa.policy.ring import Ring
@@ -68,6 +81,7 @@ class MemoryFrontier:
         self._robots: dict[str, bytes] = {}
         self._contents: dict[bytes, bytes] = {}
         self._claims = Claims(self._contents.get, self._leases)
+        self._groups = MemoryContentGroups()
         self._serial = count(1)
         self._ring = Ring(range(max(1, rules.workers)))
         self._counts = dict.fromkeys((field.name for field in msgspec.structs.fields(Counts)), 0)
@@ -118,6 +132,9 @@ class MemoryFrontier:
 
     async def original_of(self, digest: bytes, url: str, token: int) -> str:
         return await self._claims.original_of(digest, url, token)
+
+    async def place(self, signature: bytes) -> Placement:
+        return self._groups.place([Signature.from_bytes(signature)])[0]
 
     async def release(self, worker: int) -> int:
         gone = [token for token, held in self._leases.items() if held.worker == worker]

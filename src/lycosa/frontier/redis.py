@@ -19,6 +19,9 @@ from zlib import crc32
 import msgspec
 
 from lycosa.clock import Clock, steady_clock
+from lycosa.dedupe.groups import ContentGroups
+from lycosa.dedupe.memory import MemoryContentGroups
+from lycosa.dedupe.signature import Signature
 from lycosa.errors import BackendLost
 from lycosa.frontier import redis_check
 from lycosa.frontier.redis_budget import Budget, Grant
@@ -38,7 +41,18 @@ from lycosa.frontier.rules import (
     rank_of,
     robots_target,
 )
-from lycosa.model import History, Kind, Lease, OutcomeKind, RobotsNews, Settlement, Target, Validators, origin_of
+from lycosa.model import (
+    History,
+    Kind,
+    Lease,
+    OutcomeKind,
+    Placement,
+    RobotsNews,
+    Settlement,
+    Target,
+    Validators,
+    origin_of,
+)
 from lycosa.policy.politeness import CIRCUIT_FAILURES, MAX_RETRY_AFTER_SECONDS, is_host_trouble
 from lycosa.policy.retry import retry_at
 from lycosa.ports import Counts
@@ -83,8 +97,10 @@ class _Answer(msgspec.Struct):
 class RedisFrontier:
     """Implements `ports.Frontier` and `ports.Duplicates` for one machine among many.
 
-    `name` is this machine's own: whoever joins under it takes the place of its past. Time is the servers', unless a
-    test gives its own.
+    `name` is this machine's own: whoever joins under it takes the place of its past. So are its groups of like texts:
+    a kilobyte for each page would fill the servers, and most like texts are of one domain, which has one machine. A
+    group is named by the words of its first text, so machines agree on those of texts that are the same. Time is the
+    servers', unless a test gives its own.
     """
 
     def __init__(
@@ -93,10 +109,12 @@ class RedisFrontier:
         rules: FrontierRules,
         *,
         name: str = "",
+        groups: ContentGroups | None = None,
         clock: Clock | None = None,
         fake_clock: Clock | None = None,
     ) -> None:
         self.rules = rules
+        self._like_texts = MemoryContentGroups() if groups is None else groups
         self.address = parse_address(address)
         self._clock = fake_clock or clock or steady_clock()
         self._fake_clock = fake_clock
@@ -205,6 +223,9 @@ class RedisFrontier:
                 await asyncio.wait_for(news.wait(), pause)
             pause = min(2 * pause, MAX_CLAIM_PAUSE_SECONDS)
 
+    async def place(self, signature: bytes) -> Placement:
+        return self._like_texts.place([Signature.from_bytes(signature)])[0]
+
     async def release(self, worker: int) -> int:
         await self._ready()
         args = {"nodes": [self._members.node(worker)], "before_ring": _FOR_EVER, "is_for_good": False}
@@ -260,6 +281,7 @@ class RedisFrontier:
             with contextlib.suppress(BackendLost):
                 await self._members.leave(self._run_for_answers)
         await self._link.close()
+        self._like_texts.close()
 
     # ---- taking part
 

@@ -22,6 +22,8 @@ from typing import Any
 import msgspec
 
 from lycosa.clock import Clock, steady_clock
+from lycosa.dedupe.rocks import GroupPlanner
+from lycosa.dedupe.signature import Signature
 from lycosa.frontier import tables as t
 from lycosa.frontier.claims import Claims
 from lycosa.frontier.commit import GroupCommit
@@ -38,7 +40,18 @@ from lycosa.frontier.rules import (
     robots_target,
 )
 from lycosa.frontier.seen import SeenTable
-from lycosa.model import History, Kind, Lease, OutcomeKind, RobotsNews, Settlement, Target, Validators, origin_of
+from lycosa.model import (
+    History,
+    Kind,
+    Lease,
+    OutcomeKind,
+    Placement,
+    RobotsNews,
+    Settlement,
+    Target,
+    Validators,
+    origin_of,
+)
 from lycosa.policy.politeness import delay_seconds
 from lycosa.policy.retry import retry_at
 from lycosa.ports import Counts
@@ -83,6 +96,9 @@ class RocksFrontier:
         self._leases: OrderedDict[int, _Held] = OrderedDict()
         self._leased_pages = 0
         self._claims = Claims(self._tables.contents.get, self._leases)
+        assert self._tables.groups, "just opened"
+        self._groups = GroupPlanner(self._tables.groups)
+        self._placed = t.batch()  # what texts have changed in their groups since the last write
         self._next_delayed_at = t.first_due(self._tables.delayed)
         self._woken = b""  # delayed entries up to here are gone
         self._commit = GroupCommit(self._tables.sync, is_wanted=rules.durability == "power")
@@ -143,6 +159,10 @@ class RocksFrontier:
 
     async def original_of(self, digest: bytes, url: str, token: int) -> str:
         return await self._claims.original_of(digest, url, token)
+
+    async def place(self, signature: bytes) -> Placement:
+        # Written with the next settlement. A crash before that forgets the text together with its visit.
+        return self._groups.plan(self._placed, Signature.from_bytes(signature))
 
     async def release(self, worker: int) -> int:
         batch, now = t.batch(), self._clock()
@@ -206,6 +226,7 @@ class RocksFrontier:
         # Without the file the filter is built again at the next start.
         with contextlib.suppress(OSError):
             self._seen.save()
+        del self._groups
         self._tables.close()
 
     # ---- adding
@@ -392,6 +413,11 @@ class RocksFrontier:
     # ---- writing
 
     def _write(self, batch: Any) -> None:
+        if len(self._placed):
+            # A batch can be written once, also if that fails.
+            placed, self._placed = self._placed, t.batch()
+            self._tables.write(placed)
+            self._groups.written()
         batch.put(b"counts", t.encode(self.counts()), self._tables.in_meta)
         self._tables.write(batch)
         self._seen.note_write()

@@ -113,6 +113,7 @@ def history_of(target: Target, settlement: Settlement, visits: int, now: float, 
         etag=settlement.etag,
         last_modified=settlement.last_modified,
         next_at=due or 0.0,
+        group=settlement.group,
     )
 
 

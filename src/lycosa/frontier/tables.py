@@ -8,6 +8,7 @@ parked    due (8) · host number (4) · in trouble (1)      -> host name; a host
 delayed   due (8) · serial (7)                            -> Target to be queued again then
 robots    origin                                          -> the robots record, opaque
 contents  digest                                          -> URL under which this content was stored first
+bands, signatures                                         -> the groups of like texts (see `dedupe/rocks.py`)
 meta      format, counters, serial, epoch, mode of the URL-seen test, the key of this crawl's hashes
 """
 
@@ -34,16 +35,19 @@ from rocksdict import (
     WriteBatch,
 )
 
+from lycosa.dedupe.rocks import FAMILIES as GROUP_FAMILIES
+from lycosa.dedupe.rocks import GroupTables
 from lycosa.errors import BackendLost, FolderInUse, SettingsError
 from lycosa.frontier.rules import OriginState
 from lycosa.model import History, Target
 from lycosa.ports import Counts
 
-FAMILIES = ("queue", "seen", "hosts", "waiting", "parked", "delayed", "robots", "contents", "meta")
-FORMAT = 1
+BASE_FAMILIES = ("queue", "seen", "hosts", "waiting", "parked", "delayed", "robots", "contents", "meta")
+FAMILIES = (*BASE_FAMILIES, *GROUP_FAMILIES)
+FORMAT = 2
 _BLOCK_CACHE_BYTES = 32 * 1024 * 1024
 _WRITE_BUFFER_BYTES = 16 * 1024 * 1024
-# All families together: nine of them with two buffers each could hold 288 MiB otherwise.
+# All families together: eleven of them with two buffers each could hold 352 MiB otherwise.
 _ALL_WRITE_BUFFERS_BYTES = 48 * 1024 * 1024
 _SERIALS_RESERVED = 1_000_000
 LAST_SERIAL = (1 << 56) - 1
@@ -111,15 +115,16 @@ class Tables:
             if "/LOCK: " in str(error):
                 raise FolderInUse(f"{folder}: another crawl is running on this folder") from error
             raise BackendLost(f"{folder}: the frontier cannot be opened: {error}") from error
-        families: dict[str, Any] = {name: self._db.get_column_family(name) for name in FAMILIES}
+        families: dict[str, Any] = {name: self._db.get_column_family(name) for name in BASE_FAMILIES}
         self.queue, self.seen, self.hosts = families["queue"], families["seen"], families["hosts"]
         self.waiting, self.parked, self.delayed = families["waiting"], families["parked"], families["delayed"]
         self.robots, self.contents, self.meta = families["robots"], families["contents"], families["meta"]
-        handles: dict[str, ColumnFamily] = {n: self._db.get_column_family_handle(n) for n in FAMILIES}
+        handles: dict[str, ColumnFamily] = {n: self._db.get_column_family_handle(n) for n in BASE_FAMILIES}
         self.in_queue, self.in_seen, self.in_hosts = handles["queue"], handles["seen"], handles["hosts"]
         self.in_waiting, self.in_parked = handles["waiting"], handles["parked"]
         self.in_delayed, self.in_robots = handles["delayed"], handles["robots"]
         self.in_contents, self.in_meta = handles["contents"], handles["meta"]
+        self.groups: GroupTables | None = GroupTables.of(self._db)
         self._check_format()
         self._serial = self._serial_limit = int.from_bytes(self.meta.get(b"serial") or b"")
 
@@ -158,9 +163,13 @@ class Tables:
     def close(self) -> None:
         # Families and their handles keep the database open, and its lock held, as long as they live.
         try:
-            for name in FAMILIES:
+            for name in BASE_FAMILIES:
                 getattr(self, name).close()
                 delattr(self, f"in_{name}")
+            if self.groups:
+                self.groups.bands.close()
+                self.groups.signatures.close()
+                self.groups = None
             self._db.close()
         except Exception as error:  # rocksdict raises plain Exception
             raise BackendLost(f"the frontier cannot be closed: {error}") from error
