@@ -185,6 +185,7 @@ class Page(msgspec.Struct, frozen=True):
     noarchive: bool = False
     truncated: bool = False  # parse limits were reached
     content: str = ""  # the main text, without navigation and comments
+    comments: str = ""
     author: str = ""
     published: str = ""  # a date, as precise as the page tells
 
@@ -255,6 +256,16 @@ class Visit(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     warc_length: int = 0
     error: str = ""
     noindex: bool = False
+    author: str = ""
+    published: str = ""
+
+
+class Texts(NamedTuple):
+    """The texts of one page: all of it, its main content, what readers wrote below it."""
+
+    text: str = ""
+    content: str = ""
+    comments: str = ""
 
 
 class Links(NamedTuple):

@@ -257,7 +257,7 @@ def visit_row(lease: Lease, outcome: Outcome, now: float) -> Kept:
     page = outcome.page
     if page.noindex:
         # The site does not want this text found: it stays out of every table.
-        page = msgspec.structs.replace(page, text="", description="")
+        page = msgspec.structs.replace(page, text="", content="", comments="", description="")
     gist = outcome.gist
     row = msgspec.structs.replace(
         row,
@@ -265,6 +265,8 @@ def visit_row(lease: Lease, outcome: Outcome, now: float) -> Kept:
         language=gist.language,
         title=page.title,
         description=page.description,
+        author=page.author,
+        published=page.published,
         summary="" if page.noindex else gist.summary,
         digest=f"sha1:{base32(outcome.digest)}",
         text_digest=gist.text_digest.hex(),

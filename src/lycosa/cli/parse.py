@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from lycosa.cli import show
+from lycosa.cli.parse_why import METHODS, Reasons, print_blocks, print_summary, reasons
 from lycosa.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 _EXAMPLES = """\
   lycosa parse https://example.org/
   lycosa parse page.html --base https://example.org/a/
+  lycosa parse page.html --content
+  lycosa parse page.html --why
   curl -s https://example.org/ | lycosa parse - --json | jq .links
 """
 
@@ -51,7 +54,7 @@ def add_parser(commands: Any) -> None:
     parser = show.new_parser(
         commands,
         "parse",
-        "what is read out of a page: title, charset, links with verdicts, text",
+        "what is read out of a page: title, charset, links with verdicts, content, summaries",
         "Parse one page exactly as a crawl would. Verdicts are those of a crawl that starts at this page.",
         _EXAMPLES,
     )
@@ -59,35 +62,53 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--base", metavar="URL", default="http://file.invalid/", help="where a file's page is from")
     parser.add_argument("--content-type", metavar="TYPE", default="", help="what the server said a file's page is")
     shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--text", action="store_true", help="only the text")
+    shown.add_argument("--text", action="store_true", help="only the text, all of it")
+    shown.add_argument("--content", action="store_true", help="only the main content")
+    shown.add_argument("--summary", choices=METHODS, metavar="METHOD", help=f"only one summary: {', '.join(METHODS)}")
+    shown.add_argument("--why", action="store_true", help="why content and summaries are what they are, word by word")
     shown.add_argument("--links", action="store_true", help="only the links")
     show.add_stage_options(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    from lycosa.build import page_parser
+    from lycosa.build import gist_reader, page_parser
+    from lycosa.gist import telling_text
     from lycosa.page.encoding import decode
-    from lycosa.page.media import media_of
+    from lycosa.page.media import Media, media_of
+    from lycosa.page.summary import summarise
 
     settings = show.stage_settings(options)
     source = _source(settings, options)
     page = page_parser(settings).parse(source.body, source.content_type, source.x_robots)
     links = _links(settings, source.url, page)
+    decoded, media = decode(source.body, source.content_type), media_of(source.content_type, source.body)
+    text, count = telling_text(page), settings.summary_sentences
+    gist = gist_reader(settings).read(page)
     facts = msgspec.structs.asdict(page) | {
         "url": source.url,
-        "media": media_of(source.content_type, source.body).name.lower(),
-        "charset_source": decode(source.body, source.content_type).source if page.charset else "",
+        "media": media.name.lower(),
+        "charset_source": decoded.source if page.charset else "",
+        "language": gist.language,
+        "declared_language": page.language,
+        "text_digest": gist.text_digest.hex(),
         "links": links,
     }
     if options.json:
-        show.print_json(facts)
+        summaries = {method: summarise(text, method, count).sentences for method in METHODS}
+        show.print_json(facts | {"summaries": summaries})
     elif options.text:
         print(show.visible_lines(page.text))
+    elif options.content:
+        print(show.visible_lines(page.content))
     elif options.links:
         _print_links(links)
+    elif options.summary:
+        print(show.visible_lines(summarise(text, options.summary, count).text))
+    elif options.why:
+        _print_why(reasons(decoded.text if media is Media.HTML else "", source.url, text, count))
     else:
-        _print(facts, page.text, links)
+        _print(facts, links, reasons("", source.url, text, count))
     return 0
 
 
@@ -135,7 +156,14 @@ def _parsed(raw: RawLink, link: Link, *, obeys_nofollow: bool, is_nofollow: bool
     return ParsedLink(raw.href, link.url, verdict, raw.anchor, raw.rel)
 
 
-def _print(facts: dict[str, Any], text: str, links: list[ParsedLink]) -> None:
+def _print_why(found: Reasons) -> None:
+    print_blocks(found.blocks)
+    for method, sentences in found.sentences.items():
+        print()
+        print_summary(method, sentences, with_words=True)
+
+
+def _print(facts: dict[str, Any], links: list[ParsedLink], found: Reasons) -> None:
     out = show.console()
     out.print(show.visible(facts["title"] or facts["url"]), style="bold")
     directives = [name for name in ("noindex", "nofollow", "noarchive") if facts[name]]
@@ -146,23 +174,36 @@ def _print(facts: dict[str, Any], text: str, links: list[ParsedLink]) -> None:
             ("read as", facts["media"]),
             ("description", facts["description"]),
             ("charset", charset),
-            ("language", facts["language"]),
+            ("language", _language(facts)),
+            ("author", facts["author"]),
+            ("published", facts["published"]),
             ("base", facts["base"]),
             ("canonical", facts["canonical"]),
             ("refresh to", facts["refresh"]),
             ("robots", ", ".join(directives)),
             ("cut", "parse limits were reached" if facts["truncated"] else ""),
             ("links", f"{len(links):,}, {sum(link.verdict == 'followed' for link in links):,} of them followed"),
-            ("text", f"{len(text):,} characters"),
+            ("text", f"{len(facts['text']):,} characters, {len(facts['content']):,} of them content"),
         ],
         indent="  ",
     )
     if links:
         print()
         _print_links(links)
-    if text:
-        print()
-        print(show.visible_lines(text))
+    for title in ("content", "comments") if facts["content"] else ("text",):
+        if facts[title]:
+            print()
+            out.print(title, style="bold")
+            print(show.visible_lines(facts[title]))
+    for method, sentences in found.sentences.items():
+        if sentences:
+            print()
+            print_summary(method, sentences, with_words=False)
+
+
+def _language(facts: dict[str, Any]) -> str:
+    found, declared = facts["language"], facts["declared_language"]
+    return f"{found} (the page says {declared})" if declared and declared != found else str(found)
 
 
 def _print_links(links: list[ParsedLink]) -> None:

@@ -21,7 +21,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _DESCRIPTION = """\
 Run SQL (DuckDB) over a crawl; it only reads. The views:
 
-  pages    a row per visit: url, host, fetched_at, outcome, status, title, text, digest, original, depth, error …
+  pages    a row per visit: url, host, fetched_at, outcome, status, language, title, text, content, group_id, depth …
   links    a row per link: source, target, anchor, rel, fetched_at
   history  a row per URL: its last outcome, how often it was visited, when it is due again
   hosts    a row per host: queued, visits, failures, delays, robots.txt, address
@@ -30,6 +30,7 @@ Run SQL (DuckDB) over a crawl; it only reads. The views:
 _EXAMPLES = """\
   lycosa query "SELECT outcome, count(*) FROM pages GROUP BY ALL ORDER BY 2 DESC"
   lycosa query "SELECT host, queued, free_at FROM hosts ORDER BY queued DESC LIMIT 20"
+  lycosa query "SELECT group_id, count(*), min(url) FROM pages GROUP BY 1 HAVING count(*) > 1 ORDER BY 2 DESC"
   lycosa query "SELECT url, title FROM pages WHERE text ILIKE '%crawler%'" --format csv > found.csv
 """
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from lycosa.errors import BackendLost
-from lycosa.model import Links, Page, Response, Visit
+from lycosa.model import Links, Page, Response, Texts, Visit
 from lycosa.settings import Settings
 from lycosa.store.files import OPEN, Names, SyncFailed
 from lycosa.store.folder import JOURNAL, PARQUET, CrawlFolder
@@ -67,13 +67,13 @@ class FolderStore:
                 visit = msgspec.structs.replace(visit, warc_file=file, warc_offset=offset, warc_length=length)
         except OSError as error:
             raise BackendLost(f"{self._folder.path}: cannot be written: {error.strerror}") from error
-        text = page.text if page else ""
-        row = Row(visit, has_text=bool(text), has_links=bool(links.targets))
+        texts = Texts(page.text, page.content, page.comments) if page else Texts()
+        row = Row(visit, has_text=any(texts), has_links=bool(links.targets))
         try:
             sheet.journal.append(row)
         except UnicodeEncodeError:
             sheet.journal.append(msgspec.structs.replace(row, visit=_encodable(visit)))
-        sheet.part.add(visit, text, links)
+        sheet.part.add(visit, texts, links)
         self._has_news = True
         if sheet.part.buffered_bytes >= MAX_BUFFER_BYTES:
             self._submit(sheet.part, sheet.part.take())

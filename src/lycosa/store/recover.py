@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lycosa.errors import BackendLost
-from lycosa.model import Links, Page, Response, Visit
+from lycosa.model import Links, Page, Response, Texts, Visit
 from lycosa.settings import Settings
 from lycosa.store.files import SyncFailed, sync_folder
 from lycosa.store.folder import PARQUET, CrawlFolder
@@ -89,9 +89,9 @@ def _rebuild(folder: CrawlFolder, name: str, rows: list[Row], settings: Settings
     return part.rows
 
 
-def _read_again(folder: CrawlFolder, row: Row, settings: Settings, parse: Parse) -> tuple[str, Links] | None:
-    """Text and links of a row, from its WARC record; None if that record was cut, and the row with it."""
-    visit, nothing = row.visit, ("", Links([], [], []))
+def _read_again(folder: CrawlFolder, row: Row, settings: Settings, parse: Parse) -> tuple[Texts, Links] | None:
+    """Texts and links of a row, from its WARC record; None if that record was cut, and the row with it."""
+    visit, nothing = row.visit, (Texts(), Links([], [], []))
     if visit.warc_offset < 0:
         return nothing
     try:
@@ -107,4 +107,5 @@ def _read_again(folder: CrawlFolder, row: Row, settings: Settings, parse: Parse)
         return nothing
     page, links = parse(visit, response)
     # A page that asked not to be indexed was kept without its text, and stays so.
-    return page.text if row.has_text else "", links if row.has_links else nothing[1]
+    texts = Texts(page.text, page.content, page.comments) if row.has_text else Texts()
+    return texts, links if row.has_links else nothing[1]
