@@ -11,14 +11,14 @@ import argparse
 import gzip
 import json
 import random
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from time import perf_counter, process_time
 
 import turbohtml
 
+from lycosa.bench.quality.encodings import labelled_files
 from lycosa.page import html
 from lycosa.page.encoding import decode
 from lycosa.page.media import media_of
@@ -193,81 +193,19 @@ def print_hostile() -> None:
 
 # Encodings
 
-LANGUAGES = (
-    "arabic",
-    "bulgarian",
-    "croatian",
-    "czech",
-    "greek",
-    "hebrew",
-    "hungarian",
-    "polish",
-    "romanian",
-    "russian",
-    "slovak",
-    "slovene",
-    "turkish",
-)
-# What is read alike: a subset by its superset, as browsers do.
-SUPERSETS = {
-    "ascii": "windows-1252",
-    "cp932": "shift_jis",
-    "cp949": "euc-kr",
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "iso-8859-1": "windows-1252",
-    "iso-8859-8": "windows-1255",
-    "iso-8859-9": "windows-1254",
-    "iso-8859-11": "windows-874",
-    "koi8-r": "koi8-u",
-    "maccyrillic": "x-mac-cyrillic",
-    "macroman": "macintosh",
-    "tis-620": "windows-874",
-    "uhc": "euc-kr",
-    "utf-8-sig": "utf-8",
-}
-# No browser reads these, so next to no page is written in them.
-UNREAD = frozenset(("ibm852", "maccentraleurope", "johab", "euc-tw", "iso-2022-kr", "viscii"))
-
 
 def print_encodings() -> None:
-    """How many undeclared files are read in the encoding they are labelled with, or as the same text."""
-    right, wrong, unread = 0, Counter[str](), 0
-    for label, body in labelled():
-        decoded = decode(body)
-        if is_right(label, decoded.charset) or is_same_text(label, body, decoded.text):
-            right += 1
-        else:
-            wrong[f"{label} as {decoded.charset}"] += 1
-            unread += label in UNREAD
-    if total := right + wrong.total():
-        print(f"\nencodings: {right} of {total} files right ({right / total:.1%});", end=" ")
-        print(f"{right / (total - unread):.1%} of those in charsets that browsers read")
-        print("  wrong:", ", ".join(f"{name} {count}" for name, count in wrong.most_common()))
-
-
-def labelled() -> Iterator[tuple[str, bytes]]:
-    folder = DATA / "conformance" / "encoding"
-    for file in sorted(folder.glob("chardet-tests/*/*")):
-        label = file.parent.name.lower()
-        for language in LANGUAGES:
-            label = label.removesuffix("-" + language)
-        yield label, file.read_bytes()
-    for file in sorted(folder.glob("uchardet-tests/*/*")):
-        is_wide = file.name.startswith(("utf-16.", "utf-32.")) and file.suffix != ".txt"
-        yield file.name.replace(".", "") if is_wide else file.stem, file.read_bytes()
-
-
-def is_right(label: str, charset: str) -> bool:
-    label, charset = SUPERSETS.get(label, label), SUPERSETS.get(charset, charset)
-    return label == charset or (label in ("utf-16", "utf-32") and charset.startswith(label))
-
-
-def is_same_text(label: str, body: bytes, text: str) -> bool:
-    try:
-        return body.decode(label) == text
-    except (LookupError, UnicodeDecodeError):
-        return False
+    """How many undeclared files are read as the text they are labelled to be, and what telling it costs."""
+    files = list(labelled_files(DATA))
+    wrong = [
+        f"{file.label} as {decode(file.body).charset}" for file in files if not file.is_read_as(decode(file.body).text)
+    ]
+    if files:
+        right = len(files) - len(wrong)
+        print(f"\nencodings: {right} of {len(files)} files right ({right / len(files):.1%}); wrong: {', '.join(wrong)}")
+    page = drawn_page().decode().replace("a", "ä").replace("<mäin>", "<main>").encode("cp1252")
+    cost = best({"detect": lambda page: decode(page, "text/html")}, [page.replace(b"charset", b"")], 1)["detect"]
+    print(f"an undeclared page of {len(page) / 1024:.0f} KiB: {cost * 1e6:.0f} µs")
 
 
 if __name__ == "__main__":

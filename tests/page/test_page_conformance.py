@@ -14,6 +14,7 @@ from urllib.parse import urljoin
 
 import pytest
 
+from lycosa.bench.quality.encodings import labelled_files
 from lycosa.model import Page
 from lycosa.page.directives import refresh_of
 from lycosa.page.encoding import decode
@@ -235,3 +236,11 @@ def test_charsets_of_the_web_platform_tests(file: Path) -> None:
     takes_effect = "\u0436" in decode(body).text
     agrees = takes_effect is (b'rel="match"' in body)
     assert agrees is (file.name not in WPT_DIFFERS)
+
+
+def test_files_that_declare_nothing_are_read_as_labelled() -> None:
+    files = list(labelled_files(DATA.parent))
+    if not files:
+        pytest.skip(f"no labelled files in {DATA}")
+    wrong = [file.name for file in files if not file.is_read_as(decode(file.body).text)]
+    assert len(wrong) <= len(files) * 0.02, wrong

@@ -2,7 +2,7 @@
 
 The order is byte order mark, HTTP header, declaration in the page, detection, windows-1252. A declaration that the
 bytes contradict is overruled, but only where the bytes leave no doubt. Any bytes give a text that UTF-8 can hold.
-Charsets are named as WHATWG names them, in lower case, plus `utf-32le`, `utf-32be` and `ibm855`.
+Charsets are named as WHATWG names them, in lower case, plus `utf-32le`, `utf-32be` and those of `_CODECS`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import turbohtml
-from turbohtml.detect import Detection, detect  # also registers the `whatwg-*` codecs
+import turbohtml.detect  # registers the `whatwg-*` codecs
+
+from lycosa.page.detection import detected_in
 
 Source = Literal["bom", "header", "meta", "detected", "default"]
 
@@ -21,9 +23,6 @@ FALLBACK = "windows-1252"
 # WHATWG: the prescan reads 1024 bytes. Browsers also obey a <meta> that comes later, and a few pages have one.
 _PRESCAN_BYTES = 1024
 _LATE_META_BYTES = 16 * 1024
-# Detection costs about 125 ns a byte, so it reads a window from shortly before the first byte that tells anything.
-_DETECT_BYTES = 16 * 1024
-_DETECT_LEAD = 512
 _SNIFF_BYTES = 4096
 
 _HEADER_CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([^\s"';,]+)""", re.IGNORECASE)
@@ -31,7 +30,6 @@ _XML_ENCODING = re.compile(rb"""<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
 _CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _PRINTABLE = re.compile(rb"[\t\n\r -~]")
-_TLD = re.compile(r"[a-z0-9-]+")
 
 # Labels that mean UTF-16 in a header; in a <meta> the standard reads them as UTF-8.
 _UTF16_LABELS = {
@@ -48,10 +46,23 @@ _UTF16_LABELS = {
 
 # Decoders of CPython for what WHATWG has no decoder or a BOM has settled.
 _WIDE = {"utf-16le", "utf-16be", "utf-32le", "utf-32be"}
+_CODECS = {
+    "hz-gb-2312": "hz",
+    "ibm852": "cp852",
+    "ibm855": "cp855",
+    "iso-2022-kr": "iso2022_kr",
+    "johab": "johab",
+    "x-mac-ce": "mac_latin2",
+}
+# Kana, and of ideographs and syllables those that make up a fifth and more of any Chinese or Korean text.
+_COMMON_EASTERN = re.compile(
+    "[\u3041-\u30ff、。，的一是不了在人有我他这這中大来來上国國和个到说們们为為의이다는을에가고를로하지기]"
+)
 
 # In these a lead byte and a trail byte may look like UTF-8 by chance, as the two GBK characters of "联通" do.
 _MULTIBYTE = {"gbk", "gb18030", "big5", "euc-jp", "euc-kr", "shift_jis"}
 _MIN_CONTINUATIONS = 12
+_MIN_COMMON_EASTERN = 0.12
 
 
 class Decoded(NamedTuple):
@@ -148,6 +159,21 @@ def _by_zeros(body: bytes, label: str) -> Decoded | None:
     return None
 
 
+def _by_ideographs(body: bytes) -> Decoded | None:
+    """UTF-16 without a mark and without NULs, as text of nothing but ideographs has none."""
+    head = body[: _SNIFF_BYTES if len(body) > _SNIFF_BYTES else len(body) & ~1]
+    common = {charset: _common_eastern_share(head, charset) for charset in ("utf-16le", "utf-16be")}
+    charset = max(common, key=common.__getitem__)
+    if common[charset] < _MIN_COMMON_EASTERN or not _reads_as_text(head, charset):
+        return None
+    return Decoded(_wide_text(body, charset), charset, "detected")
+
+
+def _common_eastern_share(head: bytes, charset: str) -> float:
+    text = head.decode(charset, "replace")
+    return len(_COMMON_EASTERN.findall(text)) / max(len(text), 1)
+
+
 def _may_be_wide(head: bytes) -> bool:
     if b"\0" not in head:
         return False
@@ -222,58 +248,28 @@ def _as_declared_utf8(body: bytes, source: Source, tld: str) -> Decoded:
     return _as_detected(body, tld)
 
 
+def _as_broken_utf8(body: bytes) -> Decoded | None:
+    """UTF-8 that was cut or has a few bytes of something else in it: in other text one in ten would hardly be valid."""
+    text = body.decode("utf-8", "replace")
+    errors = text.count("\ufffd")
+    return Decoded(text, "utf-8", "detected") if _not_ascii_count(text) > 10 * errors else None
+
+
 def _as_detected(body: bytes, tld: str) -> Decoded:
     text = _as_utf8(body)
-    if text is not None and b"\x1b" not in body:
-        if len(text) == len(body):
-            return Decoded(text, "utf-8" if not body else FALLBACK, "default")
+    if text is not None and len(text) != len(body):
         return Decoded(text, "utf-8", "detected")
-    first = _NOT_ASCII.search(body)
-    start = max(0, first.start() - _DETECT_LEAD) if first else 0
-    window = body[start : start + _DETECT_BYTES]
-    charset = _detected(window, tld)
-    if charset is None:
-        return Decoded(_legacy_text(body, FALLBACK), FALLBACK, "default")
-    if charset in _TAKEN_FOR_CYRILLIC:
-        charset = _rarer_cyrillic(window, charset)
-    return Decoded(_legacy_text(body, charset), charset, "detected")
-
-
-def _detected(window: bytes, tld: str) -> str | None:
-    options = Detection(tld=tld) if _TLD.fullmatch(tld) else None
-    # The spaces fill the prescan's range: marks and declarations have been dealt with.
-    match = detect(b" " * _PRESCAN_BYTES + window, options)
-    return match.encoding.lower() if match.encoding and match.encoding != "replacement" else None
-
-
-# The detector knows neither of these two: it takes them for one of those.
-_RARER_CYRILLIC = ("x-mac-cyrillic", "ibm855")
-_TAKEN_FOR_CYRILLIC = {"windows-1251", "windows-1252", "koi8-u", "ibm866", "iso-8859-5"}
-# Nine tenths of Russian and Bulgarian text.
-_CYRILLIC_LETTERS = frozenset("оеаинтсрвлкмдпуяыьгзбчйОЕАИНТСРВЛКМДПУЯГЗБЧ")
-_WORDS = re.compile(rb"[\x80-\xff]{3,}")
-
-
-def _rarer_cyrillic(window: bytes, charset: str) -> str:
-    """`charset`, or MacCyrillic or IBM 855 where one of them spells more of the common letters."""
-    words = b"".join(_WORDS.findall(window))
-    # Western text has single letters from 0x80 up, Cyrillic text has words of them.
-    if len(words) * 2 < len(_NOT_ASCII.findall(window)):
-        return charset
-    # MacCyrillic shares most small letters with windows-1251; the capitals and "я" tell them apart.
-    best, most = charset, _cyrillic_share(words, charset) + 0.02
-    for candidate in _RARER_CYRILLIC:
-        if (share := _cyrillic_share(words, candidate)) > max(most, 0.8):
-            best, most = candidate, share
-    return best
-
-
-def _cyrillic_share(words: bytes, charset: str) -> float:
-    return sum(char in _CYRILLIC_LETTERS for char in _legacy_text(words, charset)) / max(len(words), 1)
+    if text is None and (found := _as_broken_utf8(body) or _by_ideographs(body)):
+        return found
+    if charset := detected_in(body, tld):
+        return Decoded(_legacy_text(body, charset), charset, "detected")
+    if text is not None:
+        return Decoded(text, "utf-8" if not body else FALLBACK, "default")
+    return Decoded(_legacy_text(body, FALLBACK), FALLBACK, "default")
 
 
 def _legacy_text(body: bytes, charset: str) -> str:
-    return body.decode("cp855" if charset == "ibm855" else "whatwg-" + charset, "replace")
+    return body.decode(_CODECS.get(charset) or "whatwg-" + charset, "replace")
 
 
 def _ascii_count(body: bytes) -> int:
