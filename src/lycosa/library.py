@@ -43,6 +43,12 @@ class CrawledPage(msgspec.Struct, frozen=True):
     fetched_at: float
     headers: list[tuple[str, str]]
     body: bytes
+    content: str = ""  # the main text, without navigation
+    comments: str = ""
+    author: str = ""
+    published: str = ""
+    summary: str = ""
+    group: str = ""  # the pages whose texts are 90 % alike
 
 
 class Crawler:
@@ -203,11 +209,17 @@ def _page_of(kept: Kept) -> CrawledPage | None:
         links=links.targets,
         media_type=visit.media_type,
         charset=page.charset,
-        language=page.language,
+        language=visit.language,
         depth=visit.depth,
         referrer=visit.referrer,
         original=visit.original,
         fetched_at=visit.fetched_at,
         headers=response.headers,
         body=response.body,
+        content=page.content,
+        comments=page.comments,
+        author=page.author,
+        published=page.published,
+        summary=visit.summary,
+        group=visit.group_id,
     )
