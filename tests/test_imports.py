@@ -19,8 +19,10 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("lycosa.errors",),
     ("lycosa.ports", "lycosa.settings"),
     # Content codings are pure, and stored bodies have them as much as fetched ones.
-    ("lycosa.url", "lycosa.policy", "lycosa.fetch.coding"),
-    ("lycosa.fetch", "lycosa.page", "lycosa.frontier", "lycosa.dedupe", "lycosa.store", "lycosa.observe.tally"),
+    ("lycosa.url", "lycosa.fetch.coding"),
+    ("lycosa.policy", "lycosa.dedupe"),
+    ("lycosa.fetch", "lycosa.page", "lycosa.frontier", "lycosa.store", "lycosa.observe.tally"),
+    ("lycosa.gist",),
     ("lycosa.outcome", "lycosa.wire"),
     ("lycosa.dispatch",),
     ("lycosa.discovery", "lycosa.rulebook"),
