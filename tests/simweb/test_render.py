@@ -86,6 +86,12 @@ def test_a_near_copy_differs_in_a_few_words(web: Web) -> None:
         assert 0.9 < len(here & there) / len(here | there) < 1, page.url
 
 
+def test_pages_too_small_for_prose_are_rendered_too() -> None:
+    small = Web(WebPlan(hosts=6, pages_per_host=20, min_page_bytes=1_000, max_page_bytes=3_000, near_copy_share=0.3))
+    assert len(small.pages(Kind.NEAR_COPY)) > 5
+    assert all(small.bytes_of(page.url) for page in small.pages())
+
+
 def test_unrelated_pages_have_little_in_common(web: Web) -> None:
     pages = [page for page in web.pages(Kind.PLAIN) if page.language == "en"][:20]
     shingles = [_shingles(web.read(page).words(page.language)) for page in pages]

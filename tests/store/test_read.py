@@ -199,7 +199,7 @@ def test_content_codings_are_taken_off_and_the_raw_payload_kept(folder: CrawlFol
 
 @pytest.mark.parametrize(
     ("file", "offset", "length"),
-    [("../pages/x", 0, 0), ("none.warc.gz", 0, 0), ("", 0, 0), ("there.warc.gz", 5, 0), ("there.warc.gz", 0, 7),
+    [("../pages/x", 0, 0), ("..", 0, 0), ("none.warc.gz", 0, 0), ("", 0, 0), ("there.warc.gz", 5, 0), ("there.warc.gz", 0, 7),
      ("there.warc.gz", 10**9, 0), ("there.warc.gz", -1, 0)],
 )  # fmt: skip
 def test_a_place_without_a_record_is_an_error(folder: CrawlFolder, file: str, offset: int, length: int) -> None:

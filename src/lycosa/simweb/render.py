@@ -95,6 +95,8 @@ class Renderer:
         stream = self._layout.draws.stream("reworded", *ref)
         text = b"\0".join(pieces).decode(host.encoding)
         words = text.split(" ") if script.space else list(text)
+        if not words:  # a page so small that it has no room for prose
+            return pieces
         for _ in range(max(len(words) // _WORDS_PER_CHANGED_WORD, 1)):
             place = int(stream.random() * len(words))
             # Words that touch markup stay: only the wording differs.

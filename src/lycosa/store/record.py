@@ -65,7 +65,7 @@ def read_record(folder: CrawlFolder, file: str, offset: int, length: int = 0) ->
     try:
         with folder.warc_path(file).open("rb") as stream:
             member = next(members(stream, offset, length or _STEP), None)
-    except FileNotFoundError:
+    except (FileNotFoundError, IsADirectoryError):
         raise RecordLost(f"{file}: there is no such file in {folder.warc}") from None
     if member is None or (length and member.end - offset != length):
         raise RecordLost(f"{file} at {offset}: the record is not whole")
