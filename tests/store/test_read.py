@@ -199,8 +199,8 @@ def test_content_codings_are_taken_off_and_the_raw_payload_kept(folder: CrawlFol
 
 @pytest.mark.parametrize(
     ("file", "offset", "length"),
-    [("../pages/x", 0, 0), ("..", 0, 0), ("none.warc.gz", 0, 0), ("", 0, 0), ("there.warc.gz", 5, 0), ("there.warc.gz", 0, 7),
-     ("there.warc.gz", 10**9, 0), ("there.warc.gz", -1, 0)],
+    [("../pages/x", 0, 0), ("..", 0, 0), ("none.warc.gz", 0, 0), ("", 0, 0), ("there.warc.gz", 5, 0),
+     ("there.warc.gz", 0, 7), ("there.warc.gz", 10**9, 0), ("there.warc.gz", -1, 0)],
 )  # fmt: skip
 def test_a_place_without_a_record_is_an_error(folder: CrawlFolder, file: str, offset: int, length: int) -> None:
     (folder.warc / "there.warc.gz").write_bytes(gzip.compress(b"WARC/1.1\r\nContent-Length: 0\r\n\r\n\r\n\r\n"))
