@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import socket
-import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from enum import Enum
 from typing import IO
 
@@ -17,6 +17,7 @@ from lycosa.build import agree, open_frontier, recover_folder, seed_targets, wor
 from lycosa.clock import steady_clock
 from lycosa.dispatch import Counter, EmbeddedFrontier, recognise
 from lycosa.errors import BackendLost, LycosaError, SettingsError
+from lycosa.nursery import Nursery, NurseryLost, WorkerProcess
 from lycosa.observe.tally import Tally
 from lycosa.ports import Counts
 from lycosa.settings import Settings
@@ -66,7 +67,7 @@ class Parent:
         self._lock_fd = lock_fd
         self._clock = steady_clock()
         self._workers = worker_count(settings)
-        self._processes: dict[int, asyncio.subprocess.Process] = {}
+        self._processes: dict[int, WorkerProcess] = {}
         self._deaths: deque[float] = deque(maxlen=MAX_DEATHS_PER_MINUTE)
         # Per worker: how many leases it has, and when it last said anything.
         self._under_way = [0] * self._workers
@@ -129,14 +130,16 @@ class Parent:
             await frontier.add(seed_targets(self._settings, some, frontier.crawl_key()))
 
     async def _run_workers(self, log: IO[bytes]) -> None:
+        nursery = Nursery(log)
         try:
             async with asyncio.TaskGroup() as group:
                 for number in range(self._workers):
-                    group.create_task(self._look_after(number, log))
+                    group.create_task(self._look_after(number, nursery))
         except* LycosaError as errors:
             raise errors.exceptions[0] from None
         finally:
             self._kill_workers()
+            await nursery.close()
 
     def stop(self) -> None:
         """No new requests; what is under way is finished and kept. The second call stops at once."""
@@ -151,14 +154,14 @@ class Parent:
 
     def _kill_workers(self) -> None:
         for process in self._processes.values():
-            _kill(process)
+            process.kill()
 
-    async def _look_after(self, number: int, log: IO[bytes]) -> None:
+    async def _look_after(self, number: int, nursery: Nursery) -> None:
         """One worker, started again as often as it dies, until the crawl is over."""
         assert self._frontier is not None
         assert self._counter is not None
         while True:
-            exit_code = await self._run_worker(number, log)
+            exit_code = await self._run_worker(number, nursery)
             await self._frontier.release(number)
             if exit_code == 0 and self._counter.is_over:
                 return
@@ -172,22 +175,16 @@ class Parent:
             if len(self._deaths) == MAX_DEATHS_PER_MINUTE and self._clock() - self._deaths[0] < 60:
                 raise BackendLost(f"worker {number} keeps dying; {self._folder.path / 'lycosa.log'} says why")
 
-    async def _run_worker(self, number: int, log: IO[bytes]) -> int:
+    async def _run_worker(self, number: int, nursery: Nursery) -> int:
         ours, theirs = socket.socketpair()
         server = Server(lambda request: self._serve(number, request))
         await connect(ours, server)
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "lycosa.worker_process",
-            str(theirs.fileno()),
-            pass_fds=(theirs.fileno(), self._lock_fd),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,  # Ctrl-C is the parent's to handle
-        )
-        theirs.close()
+        try:
+            with theirs:
+                process = await nursery.bear(theirs, self._lock_fd)
+        except NurseryLost:
+            server.close()
+            return -signal.SIGKILL
         self._processes[number] = process
         settings = msgspec.msgpack.encode(self._settings)
         assert self._frontier
@@ -197,7 +194,7 @@ class Parent:
         try:
             await asyncio.wait((exited, server.failed), return_when=asyncio.FIRST_COMPLETED)
             if server.failed.done():
-                _kill(process)
+                process.kill()
             exit_code = await exited
             # What it asked for just before its death may still be on the way: a lease given out after `release`
             # would keep a host waiting until it expires.
@@ -208,17 +205,17 @@ class Parent:
         finally:
             exited.cancel()
             watched.cancel()
-            _kill(process)
+            process.kill()
             server.close()
 
-    async def _watch(self, number: int, process: asyncio.subprocess.Process) -> None:
+    async def _watch(self, number: int, process: WorkerProcess) -> None:
         """End a worker that says nothing for longer than its leases last: its hosts would wait for it for ever."""
         lease_seconds = self._settings.lease_seconds
         self._under_way[number], self._heard_at[number] = 0, self._clock()
         while True:
             await asyncio.sleep(max(lease_seconds / 4, 0.1))
             if self._under_way[number] and self._clock() - self._heard_at[number] > lease_seconds:
-                _kill(process)
+                process.kill()
 
     async def _serve(self, worker: int, request: Request) -> Reply:
         assert self._frontier is not None
@@ -238,10 +235,3 @@ class Parent:
                 return Robots(await self._frontier.robots(request.origin))
             case Lost():
                 raise SettingsError(request.reason) if request.is_setting else BackendLost(request.reason)
-
-
-def _kill(process: asyncio.subprocess.Process) -> None:
-    # It may have ended by itself without our having been told yet.
-    with suppress(ProcessLookupError):
-        if process.returncode is None:
-            process.kill()

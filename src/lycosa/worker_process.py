@@ -1,13 +1,12 @@
-"""A worker in a process of its own: `python -m lycosa.worker_process FD`, started by the parent."""
+"""A worker in a process of its own, forked from the nursery."""
 
 from __future__ import annotations
 
 import gc
 import os
-import signal
 import socket
-import sys
 from pathlib import Path
+from typing import NoReturn
 
 import msgspec
 import uvloop
@@ -42,15 +41,10 @@ async def _obey(orders: Orders, client: Client) -> None:
     await worker.close()
 
 
-def main() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def run(fd: int) -> NoReturn:
+    """Work until the crawl is over, then end the process."""
     # Pages make many short-lived containers and no cycles worth looking for often.
-    gc.freeze()
     gc.set_threshold(50_000, 20, 20)
-    uvloop.run(work(int(sys.argv[1])))
+    uvloop.run(work(fd))
     # The socket's end would be taken for a lost parent; everything is on disk by now.
     os._exit(0)
-
-
-if __name__ == "__main__":
-    main()

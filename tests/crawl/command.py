@@ -66,11 +66,7 @@ class Running:
 
     def workers(self) -> list[int]:
         """The worker processes, in the order of their start; one that is being started counts already."""
-        try:
-            children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-        except (FileNotFoundError, ProcessLookupError):
-            return []
-        return list(map(int, children))
+        return [worker for nursery in children_of(self.process.pid) for worker in children_of(nursery)]
 
     def signal(self, number: signal.Signals) -> None:
         """Send the parent a signal."""
@@ -103,6 +99,14 @@ class Running:
         out = self._out.read_text()
         said = self._err.read_text()
         return Ended(code, json.loads(out) if out.strip() else {}, said)
+
+
+def children_of(pid: int) -> list[int]:
+    """The processes that a process has started, in the order of their start."""
+    try:
+        return list(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
+    except (FileNotFoundError, ProcessLookupError):
+        return []
 
 
 def start(web: Web, folder: Path, *arguments: str, **settings: Any) -> Running:

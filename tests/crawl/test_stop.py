@@ -16,7 +16,7 @@ import pytest
 from lycosa.simweb import WebPlan
 
 from . import evidence
-from .command import Running, crawl, start, wait_until_gone
+from .command import Running, children_of, crawl, start, wait_until_gone
 from .judge import judge
 from .witness import WitnessedWeb
 
@@ -129,6 +129,17 @@ def test_workers_leave_when_their_parent_is_gone(web: WitnessedWeb, space: Path)
         running.process.wait()
         for pid in workers:
             wait_until_gone(pid)
+    assert_whole(web, space / "c", extra=16)
+
+
+def test_the_loss_of_the_nursery_costs_its_workers_and_nothing_else(web: WitnessedWeb, space: Path) -> None:
+    with start(web, space / "c", *web.seeds, **SETTINGS) as running:
+        web.wait_for_requests(40)
+        (nursery,) = children_of(running.process.pid)
+        os.kill(nursery, signal.SIGKILL)
+        ended = running.end()
+    assert ended.exit_code == 0
+    assert ended.summary["worker_restarts"] >= 2
     assert_whole(web, space / "c", extra=16)
 
 
