@@ -19,8 +19,10 @@ from time import perf_counter, process_time
 import turbohtml
 
 from lycosa.bench.quality.encodings import labelled_files
-from lycosa.page import html
+from lycosa.page import tree
+from lycosa.page.content import extract
 from lycosa.page.encoding import decode
+from lycosa.page.html import read
 from lycosa.page.media import media_of
 from lycosa.page.parser import PageParser
 from lycosa.settings import Settings
@@ -78,19 +80,14 @@ def best(works: dict[str, Work], pages: list[bytes], seconds: float) -> dict[str
 
 def best_steps(pages: list[bytes], seconds: float) -> dict[str, float]:
     """As `best`, for the steps of one page after another."""
-    trees: list[turbohtml.Document] = []
-
-    def tree(page: bytes) -> None:
-        trees[:] = [turbohtml.parse(texts[page], positions=False)]
-
     texts = {page: decode(page, CONTENT_TYPE).text for page in pages}
     steps: dict[str, Work] = {
         "media": lambda page: media_of(CONTENT_TYPE, page),
         "decode": lambda page: decode(page, CONTENT_TYPE),
-        "tree": tree,
-        "head": lambda page: html.read_head(trees[0], "lycosa"),
-        "links": lambda page: html.read_links(trees[0], SETTINGS.max_links, SETTINGS.max_text_chars),
-        "text": lambda page: html.read_text(trees[0]),
+        "head, links, text": lambda page: read(texts[page], SETTINGS, "lycosa"),
+        "main content": lambda page: extract(texts[page]),
+        "(parser's tree alone)": lambda page: turbohtml.parse(texts[page], positions=False),
+        "(the same by the tree)": lambda page: tree.read(texts[page], SETTINGS, "lycosa"),
     }
     return best(steps, pages, seconds)
 

@@ -18,6 +18,7 @@ from lycosa.fetch.gate import AddressGate
 from lycosa.frontier.rules import FrontierRules
 from lycosa.gist import GistReader
 from lycosa.model import Links, Page, Response, Target, Visit
+from lycosa.page.content import ContentRules
 from lycosa.page.parser import PageParser
 from lycosa.policy.politeness import Pace
 from lycosa.policy.priority import SEED
@@ -133,7 +134,7 @@ def seed_target(link: KnownLink) -> Target:
 
 
 def page_parser(settings: Settings) -> PageParser:
-    return PageParser(settings, product_token(settings.user_agent))
+    return PageParser(settings, product_token(settings.user_agent), ContentRules(settings.content_rules))
 
 
 def gist_reader(settings: Settings) -> GistReader:
@@ -195,7 +196,7 @@ def recover_folder(settings: Settings, folder: CrawlFolder, worker: int | None =
     discovery = make_discovery(settings, read_seeds(folder), bytes(16))
 
     def parse(visit: Visit, response: Response) -> tuple[Page, Links]:
-        page = parser.parse(response.body, response.header("content-type"))
+        page = parser.parse(response.body, response.header("content-type"), url=visit.url)
         links, _ = discovery.of_page(Target(visit.url, visit.host, b""), page)
         return page, links
 

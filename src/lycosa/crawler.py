@@ -101,7 +101,7 @@ class Visitor:
 
     def _parse(self, response: Response) -> Page:
         directives = [value for name, value in response.headers if name == "x-robots-tag"]
-        return self._parser.parse(response.body, response.header("content-type"), directives)
+        return self._parser.parse(response.body, response.header("content-type"), directives, url=response.url)
 
     def _moved(self, target: Target, response: Response) -> Outcome:
         location = response.header("location")

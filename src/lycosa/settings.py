@@ -69,6 +69,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     max_parse_depth: Positive = 512
     max_parse_nodes: Positive = 100_000
     max_text_chars: Positive = 1_000_000
+    content_rules: dict[str, str] = {}
     content_groups: bool = True
     summary: Literal["none", "weight", "tfidf", "frequency", "frequency-sentences", "context"] = "none"
     summary_sentences: Positive = 20
@@ -132,6 +133,7 @@ HELP: dict[str, str] = {
     "max_parse_depth": "Deeper pages give links only.",
     "max_parse_nodes": "Pages with more elements give links only.",
     "max_text_chars": "Longer texts are cut.",
+    "content_rules": "For a host or domain, a CSS selector of what its pages are about, instead of our own judgement.",
     "content_groups": "Whether pages whose texts are 90 % alike are put into groups.",
     "summary": "How pages are summarised in the `pages` table; a summary takes longer than the rest of a visit.",
     "summary_sentences": "Sentences of a summary.",
@@ -202,6 +204,8 @@ def _toml_value(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(_toml_value(item) for item in value) + "]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_toml_value(key)} = {_toml_value(item)}" for key, item in value.items()) + "}"
     # A JSON string is a TOML basic string.
     return msgspec.json.encode(value).decode() if isinstance(value, str) else repr(value)
 

@@ -79,10 +79,12 @@ def harmed(model: bytes, draw: random.Random) -> bytes:
     return bytes(data)
 
 
-def feed(content: Path, dedupe: Path, seconds: float) -> int:
+def feed(page: Path, content: Path, dedupe: Path, seconds: float) -> int:
     """Try inputs until the time is over; returns how many."""
     from lycosa.dedupe import signature
+    from lycosa.model import RawLink
 
+    reader = load(page)
     native, model_bytes = load(content), (HOME / "page/content/content.model").read_bytes()
     model = native.Model(model_bytes)
     signature.compiled_sign = load(dedupe).sign
@@ -90,6 +92,9 @@ def feed(content: Path, dedupe: Path, seconds: float) -> int:
     while time.monotonic() < until:
         text = markup(draw)
         try:
+            reader.read(
+                text, "a", RawLink, *draw.choice([(2000, 512, 100_000, 1_000_000), (2, 6, 9, 20), (0, 0, 0, 0)])
+            )
             model.extract(text, draw.random() < 0.3)
             native.lay_out(text)
             native.describe(text)
@@ -103,18 +108,20 @@ def feed(content: Path, dedupe: Path, seconds: float) -> int:
 
 
 def main() -> int:
-    if len(sys.argv) == 4:
-        print(f"{feed(Path(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3])):,} inputs, no memory error")
+    if len(sys.argv) == 5:
+        page, content, dedupe = map(Path, sys.argv[1:4])
+        print(f"{feed(page, content, dedupe, float(sys.argv[4])):,} inputs, no memory error")
         return 0
     seconds = sys.argv[1] if len(sys.argv) > 1 else "30"
     library = subprocess.run(["gcc", "-print-file-name=libasan.so"], check=True, capture_output=True, text=True)
     with tempfile.TemporaryDirectory() as place:
-        content, dedupe = Path(place, "content.so"), Path(place, "dedupe.so")
+        page, content, dedupe = Path(place, "page.so"), Path(place, "content.so"), Path(place, "dedupe.so")
+        build(HOME / "page/native", page)
         build(HOME / "page/content/native", content)
         build(HOME / "dedupe/native", dedupe)
         # The interpreter itself leaks by design at its end; only what happens before counts.
         environment = {**os.environ, "LD_PRELOAD": library.stdout.strip(), "ASAN_OPTIONS": "detect_leaks=0"}
-        command = [sys.executable, "-m", "tests.fuzz.sanitized", str(content), str(dedupe), seconds]
+        command = [sys.executable, "-m", "tests.fuzz.sanitized", str(page), str(content), str(dedupe), seconds]
         return subprocess.run(command, env=environment, cwd=HOME.parents[1], check=False).returncode
 
 

@@ -100,7 +100,8 @@ def _text(folder: CrawlFolder, version: Version) -> str:
     from lycosa.build import page_parser
 
     response = _response(folder, version.visit)
-    page = page_parser(show.folder_settings(folder)).parse(response.body, response.header("content-type"))
+    parser = page_parser(show.folder_settings(folder))
+    page = parser.parse(response.body, response.header("content-type"), url=version.visit.url)
     return "" if page.noindex else page.text
 
 

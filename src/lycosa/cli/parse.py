@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
 
     settings = show.stage_settings(options)
     source = _source(settings, options)
-    page = page_parser(settings).parse(source.body, source.content_type, source.x_robots)
+    page = page_parser(settings).parse(source.body, source.content_type, source.x_robots, url=source.url)
     links = _links(settings, source.url, page)
     decoded, media = decode(source.body, source.content_type), media_of(source.content_type, source.body)
     text, count = telling_text(page), settings.summary_sentences

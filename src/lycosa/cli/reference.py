@@ -123,6 +123,8 @@ def _takes(annotation: Any) -> str:
         return " or ".join(f"`{choice}`" for choice in get_args(annotation))
     if get_origin(annotation) in (list, tuple):
         return f"a list, each {_takes(get_args(annotation)[0])}"
+    if get_origin(annotation) is dict:
+        return f"a table, for each name {_takes(get_args(annotation)[1])}"
     return _WORDS[annotation]
 
 

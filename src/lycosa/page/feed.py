@@ -6,7 +6,7 @@ from turbohtml import extract
 
 from lycosa.model import Page, RawLink
 from lycosa.page.encoding import Decoded
-from lycosa.page.html import MAX_ANCHOR_CHARS, MAX_DESCRIPTION_CHARS, MAX_TITLE_CHARS, collapsed
+from lycosa.page.reading import MAX_ANCHOR_CHARS, MAX_DESCRIPTION_CHARS, MAX_TITLE_CHARS, collapsed
 
 
 def read_feed(decoded: Decoded, max_links: int) -> Page:

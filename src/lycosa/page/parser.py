@@ -7,26 +7,35 @@ from collections.abc import Sequence
 import msgspec
 
 from lycosa.model import Page
-from lycosa.page.directives import Directives, directives_of_header
+from lycosa.page.content import NO_RULES, ContentRules
+from lycosa.page.directives import NO_DIRECTIVES, Directives, directives_of_header
 from lycosa.page.encoding import decode
 from lycosa.page.feed import read_feed
-from lycosa.page.html import PageLimits, read_html
+from lycosa.page.html import read_html
 from lycosa.page.media import Media, media_of
+from lycosa.page.reading import PageLimits
 
 
 class PageParser:
     """Parses bodies within limits, for the robot called `agent`. Keeps nothing between pages."""
 
-    def __init__(self, limits: PageLimits, agent: str) -> None:
+    def __init__(self, limits: PageLimits, agent: str, rules: ContentRules = NO_RULES) -> None:
         self._limits = limits
         self._agent = agent.lower()
+        self._rules = rules
 
-    def parse(self, body: bytes, content_type: str, x_robots: Sequence[str] = (), tld: str = "") -> Page:
-        """The page of any bytes whatever; `x_robots` are the X-Robots-Tag values, `tld` helps to detect encodings."""
-        directives = directives_of_header(x_robots, self._agent)
+    def parse(self, body: bytes, content_type: str, x_robots: Sequence[str] = (), tld: str = "", url: str = "") -> Page:
+        """The page of any bytes whatever; `x_robots` are the X-Robots-Tag values.
+
+        `tld` is the last label of the host's name, by default that of `url`, and helps to detect encodings. `url` may
+        date the page, and decides which content rule counts.
+        """
+        directives = directives_of_header(x_robots, self._agent) if x_robots else NO_DIRECTIVES
+        tld = tld or last_label(url)
         match media_of(content_type, body):
             case Media.HTML:
-                return read_html(decode(body, content_type, tld), self._limits, self._agent, directives)
+                decoded = decode(body, content_type, tld)
+                return read_html(decoded, self._limits, self._agent, directives, url, self._rules)
             case Media.FEED:
                 page = read_feed(decode(body, content_type, tld), self._limits.max_links)
             case Media.TEXT:
@@ -44,3 +53,9 @@ class PageParser:
 
 def _directed(page: Page, directives: Directives) -> Page:
     return msgspec.structs.replace(page, **directives._asdict())
+
+
+def last_label(url: str) -> str:
+    """The last label of a URL's host: `org` of `https://example.org:8080/x`."""
+    authority = url.partition("://")[2].partition("/")[0].rpartition("@")[2]
+    return authority.partition(":")[0].rpartition(".")[2]

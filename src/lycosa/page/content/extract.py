@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 import msgspec
 import turbohtml
 
-from lycosa.errors import SettingsError
-from lycosa.page.content._native import Model, lay_out
 from lycosa.page.content.dates import date_of_url, iso_date
+from lycosa.page.content.rules import NO_RULES, ContentRules
+
+try:
+    from lycosa.page.content._native import Model, lay_out
+except ImportError:  # installed without a compiler: what is found is nothing, but for what rules choose
+    from lycosa.page.content.without import Model, lay_out  # type: ignore[assignment]
 
 MAX_AUTHOR_CHARS = 100
 # A page that keeps its article in JSON-LD and shows it by script has next to no text of its own.
@@ -46,33 +48,6 @@ class Block(NamedTuple):
     alone: float  # the first forest: by itself and its surroundings
     score: float  # the second: knowing what the first thought of its neighbours
     is_content: bool
-
-
-class ContentRules:
-    """Which CSS selector gives the content of which sites; a rule for a domain counts for all below it."""
-
-    def __init__(self, selectors: Mapping[str, str]) -> None:
-        self._selectors = {site.lower().strip("."): selector for site, selector in selectors.items()}
-        empty = turbohtml.parse("")
-        for site, selector in self._selectors.items():
-            try:
-                empty.select(selector)
-            except ValueError as error:
-                raise SettingsError(f"content_rules: {site}: {error}") from None
-
-    def selector_for(self, url: str) -> str:
-        """The selector of the nearest domain that has one, or an empty string."""
-        if not self._selectors:
-            return ""
-        host = _host(url)
-        while host:
-            if selector := self._selectors.get(host):
-                return selector
-            host = host.partition(".")[2]
-        return ""
-
-
-NO_RULES = ContentRules({})
 
 
 class Found(NamedTuple):
@@ -170,10 +145,3 @@ def _author(text: str) -> str:
         if author.lower().startswith(by):
             author = author[len(by) :].lstrip(" :：")
     return author if len(author) <= MAX_AUTHOR_CHARS else ""
-
-
-def _host(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""

@@ -1,0 +1,123 @@
+/* What each element means to the standard and to a reader, and which attributes are of interest. */
+#include "html.h"
+
+uint16_t element_flags[ELEMENTS];
+
+static const char *const ELEMENT_NAMES[ELEMENTS] = {
+    "",
+#define X(id, name) name,
+    ELEMENT_LIST(X)
+#undef X
+};
+
+static const char *const ATTRIBUTE_NAMES[ATTRIBUTES] = {
+    "",     "alt",      "aria-label", "color", "content", "encoding", "face",  "href", "http-equiv", "lang",
+    "name", "property", "rel",        "size",  "src",     "start",    "title", "type", "value",      "xml:lang",
+};
+
+typedef struct {
+    uint16_t flags;
+    const char *names;
+} Class;
+
+static const Class CLASSES[] = {
+    {IS_SPECIAL, "address applet area article aside base basefont bgsound blockquote body br button caption center col "
+                 "colgroup dd details dir div dl dt embed fieldset figcaption figure footer form frame frameset h1 h2 "
+                 "h3 h4 h5 h6 head header hgroup hr html iframe img input keygen li link listing main marquee menu meta "
+                 "nav noembed noframes noscript object ol p param plaintext pre script search section select source "
+                 "style summary table tbody td template textarea tfoot th thead title tr track ul wbr xmp"},
+    {IS_SCOPE, "applet caption html table td th marquee object select template"},
+    {IS_IMPLIED, "dd dt li optgroup option p rb rp rt rtc"},
+    {IS_FORMATTING, "a b big code em font i nobr s small strike strong tt u"},
+    {IS_VOID, "area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr"},
+    {IS_RAW, "iframe noembed noframes script style textarea title xmp"},
+    {IS_REFERENCED, "textarea title"},
+    {IS_HEADING, "h1 h2 h3 h4 h5 h6"},
+    {ENDS_P, "address article aside blockquote center details dialog dir div dl fieldset figcaption figure footer header "
+             "hgroup main menu nav ol p search section summary ul"},
+    {BREAKS_OUT, "b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing "
+                 "menu meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var"},
+    {IS_TABLED, "table tbody tfoot thead tr"},
+    {IS_BLOCK, "html body p div section article header footer nav aside main figure figcaption address blockquote pre hr "
+               "h1 h2 h3 h4 h5 h6 ul ol li dl dt dd menu details summary table"},
+    {IS_UNSEEN, "datalist head noembed noframes noscript rp script style template title"},
+    {IS_NOTED, "a area base frame iframe link meta title"},
+    {IS_KEPT, "a area base frame iframe img li link meta ol"},
+};
+
+enum { SLOTS = 1024 };
+
+typedef struct {
+    uint64_t name;
+    uint16_t value;
+} Slot;
+
+static Slot tag_slots[SLOTS], attribute_slots[SLOTS];
+
+/* Names of up to twelve characters in 64 bits, five bits each and the sum of all; longer ones are looked at again. */
+static inline uint64_t packed(const char *name, size_t length) {
+    uint64_t value = length;
+    for (size_t i = 0; i < length; i++)
+        value = value * 37 + lower((unsigned char)name[i]);
+    return value | (uint64_t)1 << 63;
+}
+
+static inline uint32_t slot_of(uint64_t value) { return (uint32_t)(value * 0x9e3779b97f4a7c15u >> 54); }
+
+static void add_slot(Slot *slots, const char *name, int value) {
+    uint64_t key = packed(name, strlen(name));
+    uint32_t slot = slot_of(key);
+    while (slots[slot].name)
+        slot = (slot + 1) % SLOTS;
+    slots[slot] = (Slot){key, (uint16_t)value};
+}
+
+static inline int find_slot(const Slot *slots, const char *at, size_t length) {
+    uint64_t key = packed(at, length);
+    for (uint32_t slot = slot_of(key); slots[slot].name; slot = (slot + 1) % SLOTS)
+        if (slots[slot].name == key)
+            return slots[slot].value;
+    return 0;
+}
+
+/* Letters of equal length that add up to the same number are told apart here. */
+static int is_name(const char *name, const char *at, size_t length) {
+    for (size_t i = 0; i < length; i++)
+        if (!name[i] || lower((unsigned char)at[i]) != (unsigned char)name[i])
+            return 0;
+    return !name[length];
+}
+
+enum { MAX_NAME = 14 };
+
+Name name_of_tag(const char *at, size_t length) {
+    int found = length <= MAX_NAME ? find_slot(tag_slots, at, length) : 0;
+    if (found && is_name(ELEMENT_NAMES[found], at, length))
+        return (Name)found;
+    uint32_t hash = 2166136261u;
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ lower((unsigned char)at[i])) * 16777619u;
+    return OTHER_NAME | (hash & (OTHER_NAME - 1));
+}
+
+const char *element_name(Name name) { return name < ELEMENTS ? ELEMENT_NAMES[name] : ""; }
+
+AttributeName name_of_attribute(const char *at, size_t length) {
+    int found = length <= MAX_NAME ? find_slot(attribute_slots, at, length) : 0;
+    return found && is_name(ATTRIBUTE_NAMES[found], at, length) ? (AttributeName)found : NO_ATTRIBUTE;
+}
+
+void elements_prepare(void) {
+    if (element_flags[EL_A])
+        return;
+    for (int id = 1; id < ELEMENTS; id++)
+        add_slot(tag_slots, ELEMENT_NAMES[id], id);
+    for (int id = 1; id < ATTRIBUTES; id++)
+        add_slot(attribute_slots, ATTRIBUTE_NAMES[id], id);
+    for (size_t i = 0; i < sizeof CLASSES / sizeof *CLASSES; i++)
+        for (const char *name = CLASSES[i].names; *name;) {
+            size_t length = strcspn(name, " ");
+            element_flags[find_slot(tag_slots, name, length)] |= CLASSES[i].flags;
+            name += length + (name[length] == ' ');
+        }
+}

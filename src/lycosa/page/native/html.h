@@ -1,0 +1,414 @@
+/* One HTML text to what a crawl needs of it: what the page says of itself, its links and its text.
+ *
+ * elements.c    what each element means to the standard and to a reader; names of attributes
+ * references.c  character references, and texts with theirs resolved
+ * tokens.c      text to tags, attributes and runs of text
+ * tree.c        the tree that grows from them: nodes, open elements, where the next node goes
+ * formatting.c  formatting elements that go on where they were not closed, or were closed in the wrong order
+ * modes.c       the rules of tree construction, mode by mode
+ * tables.c      those of tables; foreign.c: of SVG and MathML; doctype.c: of old pages
+ * walk.c        the elements that matter, in the order of the tree
+ * values.c      values and texts as Python strings
+ * head.c        <title>, <meta>, <base>, <link rel=canonical>
+ * links.c       links and their anchor texts
+ * layout.c      the text a reader sees, a block per line
+ * module.c      the Python side
+ *
+ * The tree is the one the HTML standard demands, with scripts off. Everything is linear in the length of the text:
+ * depth and elements are bounded, nothing recurses. Past the bound on elements only links are read. */
+#ifndef LYCOSA_HTML_H
+#define LYCOSA_HTML_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where open elements end, as in browsers: what is opened deeper has no content of its own. */
+enum { MAX_OPEN = 512 };
+/* Templates within templates; deeper ones are read like other elements. */
+enum { MAX_TEMPLATES = 512 };
+
+static inline int is_space(unsigned char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f'; }
+static inline unsigned char lower(unsigned char c) { return c >= 'A' && c <= 'Z' ? c | 32 : c; }
+static inline int is_letter(unsigned char c) { return (unsigned char)((c | 32) - 'a') < 26; }
+static inline int is_digit(unsigned char c) { return (unsigned char)(c - '0') < 10; }
+
+/* elements.c */
+
+#define ELEMENT_LIST(X)                                                                                                \
+    X(A, "a") X(ADDRESS, "address") X(ANNOTATION_XML, "annotation-xml") X(APPLET, "applet") X(AREA, "area")            \
+    X(ARTICLE, "article") X(ASIDE, "aside") X(B, "b") X(BASE, "base") X(BASEFONT, "basefont") X(BGSOUND, "bgsound")    \
+    X(BIG, "big") X(BLOCKQUOTE, "blockquote") X(BODY, "body") X(BR, "br") X(BUTTON, "button") X(CAPTION, "caption")    \
+    X(CENTER, "center") X(CODE, "code") X(COL, "col") X(COLGROUP, "colgroup") X(DATALIST, "datalist") X(DD, "dd")      \
+    X(DESC, "desc") X(DETAILS, "details") X(DIALOG, "dialog") X(DIR, "dir") X(DIV, "div") X(DL, "dl") X(DT, "dt")      \
+    X(EM, "em") X(EMBED, "embed") X(FIELDSET, "fieldset") X(FIGCAPTION, "figcaption") X(FIGURE, "figure")              \
+    X(FONT, "font") X(FOOTER, "footer") X(FOREIGNOBJECT, "foreignobject") X(FORM, "form") X(FRAME, "frame")            \
+    X(FRAMESET, "frameset") X(H1, "h1") X(H2, "h2") X(H3, "h3") X(H4, "h4") X(H5, "h5") X(H6, "h6") X(HEAD, "head")    \
+    X(HEADER, "header") X(HGROUP, "hgroup") X(HR, "hr") X(HTML, "html") X(I, "i") X(IFRAME, "iframe")                  \
+    X(IMAGE, "image") X(IMG, "img") X(INPUT, "input") X(KEYGEN, "keygen") X(LI, "li") X(LINK, "link")                  \
+    X(LISTING, "listing") X(MAIN, "main") X(MALIGNMARK, "malignmark") X(MARQUEE, "marquee") X(MATH, "math")            \
+    X(MENU, "menu") X(META, "meta") X(MGLYPH, "mglyph") X(MI, "mi") X(MN, "mn") X(MO, "mo") X(MS, "ms")                \
+    X(MTEXT, "mtext") X(NAV, "nav") X(NOBR, "nobr") X(NOEMBED, "noembed") X(NOFRAMES, "noframes")                      \
+    X(NOSCRIPT, "noscript") X(OBJECT, "object") X(OL, "ol") X(OPTGROUP, "optgroup") X(OPTION, "option") X(P, "p")      \
+    X(PARAM, "param") X(PLAINTEXT, "plaintext") X(PRE, "pre") X(RB, "rb") X(RP, "rp") X(RT, "rt") X(RTC, "rtc")        \
+    X(RUBY, "ruby") X(S, "s") X(SCRIPT, "script") X(SEARCH, "search") X(SECTION, "section") X(SELECT, "select")        \
+    X(SMALL, "small") X(SOURCE, "source") X(SPAN, "span") X(STRIKE, "strike") X(STRONG, "strong") X(STYLE, "style")    \
+    X(SUB, "sub") X(SUMMARY, "summary") X(SUP, "sup") X(SVG, "svg") X(TABLE, "table") X(TBODY, "tbody") X(TD, "td")    \
+    X(TEMPLATE, "template") X(TEXTAREA, "textarea") X(TFOOT, "tfoot") X(TH, "th") X(THEAD, "thead")                    \
+    X(TITLE, "title") X(TR, "tr") X(TRACK, "track") X(TT, "tt") X(U, "u") X(UL, "ul") X(VAR, "var") X(WBR, "wbr")      \
+    X(XMP, "xmp")
+
+/* The name of an element: one of these, or OTHER_NAME with a hash; those of SVG and MathML are marked as such. */
+enum {
+    NO_ELEMENT,
+#define X(id, name) EL_##id,
+    ELEMENT_LIST(X)
+#undef X
+        ELEMENTS,
+    NAME_MASK = 0xffff,
+    OTHER_NAME = 1 << 28,
+    IN_SVG = 1 << 30,
+    IN_MATHML = 1 << 29,
+};
+typedef uint32_t Name;
+#define FOREIGN ((Name)IN_SVG | (Name)IN_MATHML)
+#define TEXT_NODE UINT32_MAX
+
+enum {
+    IS_SPECIAL = 1 << 0,    /* the standard's "special" */
+    IS_SCOPE = 1 << 1,      /* nothing beyond it is "in scope" */
+    IS_IMPLIED = 1 << 2,    /* its end tag may be left out */
+    IS_FORMATTING = 1 << 3, /* goes on where it was not closed */
+    IS_VOID = 1 << 4,       /* has no content */
+    IS_RAW = 1 << 5,        /* its content is text up to its end tag */
+    IS_REFERENCED = 1 << 6, /* raw, but with character references */
+    IS_HEADING = 1 << 7,
+    ENDS_P = 1 << 8,    /* its start tag ends a paragraph, and it is a plain block otherwise */
+    BREAKS_OUT = 1 << 9, /* its start tag ends SVG and MathML */
+    IS_TABLED = 1 << 10, /* table, or a part of one that takes no text */
+    IS_BLOCK = 1 << 11,  /* for a reader: on lines of its own */
+    IS_UNSEEN = 1 << 12, /* for a reader: not shown */
+    IS_NOTED = 1 << 13,  /* of interest for links or head */
+    IS_KEPT = 1 << 14,   /* its attributes are kept */
+    /* Of open elements in SVG and MathML only. */
+    HOLDS_HTML = 1 << 15,
+    HOLDS_TEXT = 1 << 16,
+};
+extern uint16_t element_flags[ELEMENTS];
+
+Name name_of_tag(const char *at, size_t length);
+const char *element_name(Name name);
+
+typedef enum {
+    NO_ATTRIBUTE,
+    AT_ALT,
+    AT_ARIA_LABEL,
+    AT_COLOR,
+    AT_CONTENT,
+    AT_ENCODING,
+    AT_FACE,
+    AT_HREF,
+    AT_HTTP_EQUIV,
+    AT_LANG,
+    AT_NAME,
+    AT_PROPERTY,
+    AT_REL,
+    AT_SIZE,
+    AT_SRC,
+    AT_START,
+    AT_TITLE,
+    AT_TYPE,
+    AT_VALUE,
+    AT_XML_LANG,
+    ATTRIBUTES,
+} AttributeName;
+
+AttributeName name_of_attribute(const char *at, size_t length);
+void elements_prepare(void);
+
+/* references.c */
+
+typedef struct {
+    char *bytes;
+    size_t length, capacity;
+} Buffer;
+
+int buffer_reserve(Buffer *buffer, size_t more);
+
+typedef struct {
+    uint32_t points[2];
+    int count;
+} Reference;
+
+/* From Python's own table; -1 with an exception where there is none. */
+int references_prepare(void);
+/* What `&…` at `at` stands for, and where it ends; `at` itself if it is no reference. */
+const char *read_reference(const char *at, const char *end, int in_attribute, Reference *found);
+
+int utf8_write(char *to, uint32_t point);
+/* One character; text is well-formed UTF-8. */
+static inline const char *utf8_read(const char *at, uint32_t *point) {
+    const unsigned char *c = (const unsigned char *)at;
+    if (c[0] < 0x80) {
+        *point = c[0];
+        return at + 1;
+    }
+    if (c[0] < 0xe0) {
+        *point = (c[0] & 31u) << 6 | (c[1] & 63u);
+        return at + 2;
+    }
+    if (c[0] < 0xf0) {
+        *point = (c[0] & 15u) << 12 | (c[1] & 63u) << 6 | (c[2] & 63u);
+        return at + 3;
+    }
+    *point = (c[0] & 7u) << 18 | (c[1] & 63u) << 12 | (c[2] & 63u) << 6 | (c[3] & 63u);
+    return at + 4;
+}
+/* White space to Python, which is what `str.split` parts at. */
+int is_wide_space(uint32_t point);
+
+typedef struct {
+    const char *at, *end;
+} Span;
+
+static inline size_t span_length(Span span) { return (size_t)(span.end - span.at); }
+
+/* tokens.c */
+
+typedef struct {
+    uint32_t at, end;
+    AttributeName name;
+} Attribute;
+
+/* A tag's attributes beyond these are passed over. */
+enum { MAX_ATTRIBUTES = 64 };
+
+typedef struct {
+    Name name;
+    int is_self_closing;
+    Span source; /* from after the name up to ">" */
+    Attribute attributes[MAX_ATTRIBUTES]; /* those with a known name, each once */
+    uint32_t attribute_count;
+} Tag;
+
+typedef enum { TOKEN_END, TOKEN_TEXT, TOKEN_START_TAG, TOKEN_END_TAG, TOKEN_COMMENT, TOKEN_DOCTYPE, TOKEN_CDATA } TokenKind;
+
+typedef struct {
+    const char *start, *at, *end;
+    Span text; /* of a text, or a doctype */
+    Tag tag;
+} Tokens;
+
+TokenKind next_token(Tokens *tokens, int in_foreign);
+/* The content of a raw element, whose end tag is read too. */
+Span read_raw(Tokens *tokens, Name name);
+const Attribute *attribute_of(const Tag *tag, AttributeName name);
+int value_is(const Tokens *tokens, const Attribute *attribute, const char *word);
+void tokens_prepare(void);
+
+/* tree.c */
+
+enum {
+    IS_OPEN = 1,       /* on the stack of open elements */
+    IS_LISTED = 2,     /* in the list of formatting elements */
+    IS_LITERAL = 4,    /* text without references */
+    IS_JOINED = 16,    /* text that goes on where the text before it ended */
+    REPLACES_NUL = 8,  /* text in which NUL is U+FFFD, elsewhere it is nothing */
+};
+
+typedef struct {
+    uint32_t parent, first, last, previous, next; /* 0: none */
+    uint32_t at, end; /* text: its source; element: its attributes, first and after the last */
+    Name name;
+    uint32_t flags;
+} Node;
+
+typedef struct {
+    uint32_t node, flags;
+    Name name;
+} Open;
+
+typedef struct {
+    uint32_t node; /* 0: a marker */
+    Span source;
+} Formatting;
+
+typedef enum {
+    INITIAL,
+    BEFORE_HTML,
+    BEFORE_HEAD,
+    IN_HEAD,
+    IN_HEAD_NOSCRIPT,
+    AFTER_HEAD,
+    IN_BODY,
+    IN_TABLE,
+    IN_CAPTION,
+    IN_COLUMN_GROUP,
+    IN_TABLE_BODY,
+    IN_ROW,
+    IN_CELL,
+    IN_TEMPLATE,
+    AFTER_BODY,
+    IN_FRAMESET,
+    AFTER_FRAMESET,
+    AFTER_AFTER_BODY,
+    AFTER_AFTER_FRAMESET,
+} Mode;
+
+/* Whether an element is in scope: the last question and its answer. */
+typedef struct {
+    Name name, barrier;
+    uint32_t changes;
+    int is_found;
+} Asked;
+
+typedef struct {
+    Tokens tokens;
+    Node *nodes; /* the first is the document */
+    Attribute *attributes;
+    uint32_t *noted; /* elements of interest, in the order they were made */
+    Formatting *formatting;
+    size_t node_count, node_capacity, attribute_count, attribute_capacity, noted_count, noted_capacity;
+    size_t formatting_count, formatting_capacity;
+    size_t element_count, max_elements;
+    Open open[MAX_OPEN];
+    uint32_t open_changes;
+    Asked asked;
+    int open_count, open_paragraphs, open_templates, open_foreign;
+    Mode mode;
+    Mode template_modes[MAX_TEMPLATES];
+    int template_count;
+    uint32_t html, head, form;
+    Span lang, xml_lang; /* of <html>, the first that is given */
+    int is_quirky, is_fostering, frameset_is_ok, skips_newline;
+    int is_parted;    /* a comment has been read since the last text */
+    int is_reordered; /* nodes are not in the order of the tree */
+    int is_full;      /* there are more elements than allowed; the rest is not in the tree */
+    int failed;       /* memory ran out */
+} Tree;
+
+int tree_build(Tree *tree, const char *html, size_t length, size_t max_elements);
+void tree_free(Tree *tree);
+
+static inline const Open *current(const Tree *tree) { return &tree->open[tree->open_count - 1]; }
+static inline int current_is(const Tree *tree, Name name) { return tree->open_count && current(tree)->name == name; }
+static inline uint32_t flags_of(Name name) { return name < ELEMENTS ? element_flags[name] : 0; }
+
+uint32_t add_node(Tree *tree, Name name);
+uint32_t make_element(Tree *tree, Name name);
+/* An element that is in no tree. */
+void make_loose(Tree *tree, const Tag *tag);
+void note(Tree *tree, uint32_t node);
+void append_node(Tree *tree, uint32_t parent, uint32_t node);
+void insert_before(Tree *tree, uint32_t parent, uint32_t node, uint32_t before);
+void remove_node(Tree *tree, uint32_t node);
+/* The appropriate place for a node whose parent would be `target`. */
+void insert_at(Tree *tree, uint32_t target, Name target_name, uint32_t node);
+void push(Tree *tree, uint32_t node, uint32_t flags);
+void pop(Tree *tree);
+void remove_open(Tree *tree, int index);
+void pop_until(Tree *tree, Name name);
+uint32_t insert_element(Tree *tree, const Tag *tag, Name name);
+uint32_t insert_and_push(Tree *tree, const Tag *tag, Name name);
+void insert_text(Tree *tree, Span text, uint32_t flags);
+int is_in_scope(Tree *tree, Name name);
+int is_in_button_scope(Tree *tree, Name name);
+int is_in_list_scope(Tree *tree, Name name);
+int is_in_table_scope(const Tree *tree, Name name);
+int is_opened(const Tree *tree, Name name);
+void end_implied(Tree *tree, Name except);
+void close_p(Tree *tree);
+int is_all_space(Span text);
+/* As above, where NULs are nothing. */
+int is_blank(Span text);
+Span skip_space(Span text);
+Span skip_newline(Span text);
+
+/* formatting.c */
+
+void add_formatting(Tree *tree, uint32_t node, Span source);
+void add_marker(Tree *tree);
+void clear_to_marker(Tree *tree);
+void reconstruct(Tree *tree);
+/* The adoption agency; false if the end tag is like any other. */
+int adopt(Tree *tree, Name name);
+uint32_t find_formatting(const Tree *tree, Name name);
+void forget_formatting(Tree *tree, uint32_t node);
+
+/* modes.c, tables.c, foreign.c */
+
+void read_text(Tree *tree, Span text);
+void read_start_tag(Tree *tree, Tag *tag);
+void read_end_tag(Tree *tree, Tag *tag);
+/* As above, but by the rules of the mode even within SVG and MathML. */
+void start_by_mode(Tree *tree, Tag *tag);
+void end_by_mode(Tree *tree, Tag *tag);
+void read_doctype(Tree *tree, Span doctype);
+void start_in_body(Tree *tree, Tag *tag);
+void end_in_body(Tree *tree, Tag *tag);
+void start_in_head(Tree *tree, Tag *tag);
+void end_template(Tree *tree);
+void text_in_body(Tree *tree, Span text);
+void end_other(Tree *tree, Name name);
+void reset_mode(Tree *tree);
+void start_in_table(Tree *tree, Tag *tag);
+void end_in_table(Tree *tree, Tag *tag);
+void text_in_table(Tree *tree, Span text);
+int is_foreign(const Tree *tree);
+/* True where the token was dealt with; false: by the rules of the mode. */
+int start_in_foreign(Tree *tree, Tag *tag);
+int end_in_foreign(Tree *tree, Tag *tag);
+int text_in_foreign(Tree *tree, Span text);
+void start_foreign(Tree *tree, Tag *tag, Name space);
+
+/* walk.c */
+
+/* The next node in the order of the tree within `root`, or 0; `is_over`: not the node's own children. */
+uint32_t next_node(const Tree *tree, uint32_t node, uint32_t root, int is_over);
+void put_in_order(Tree *tree);
+void read_rest(Tree *tree);
+int is_within(const Tree *tree, uint32_t node, Name name);
+int depth_exceeds(const Tree *tree, uint32_t max_depth);
+static inline Span source_of(const Tree *tree, uint32_t at, uint32_t end) {
+    return (Span){tree->tokens.start + at, tree->tokens.start + end};
+}
+static inline int is_template(Name name) { return (name & ~FOREIGN) == EL_TEMPLATE; }
+/* The value of an element's attribute; `at` is NULL where it has none. */
+Span attribute_value(const Tree *tree, const Node *node, AttributeName name);
+
+/* values.c; objects are NULL where there is an exception */
+
+PyObject *text_object(const char *bytes, size_t length);
+/* A value as the page means it: references resolved, new lines as one character. */
+int append_plain(Buffer *out, Span value);
+PyObject *plain_value(Span value);
+/* Without white space around it. */
+Span stripped(Span text);
+PyObject *stripped_value(Span value);
+/* On one line, at most `max_chars` characters. */
+PyObject *collapsed_value(Span value, size_t max_chars);
+void lower_bytes(Buffer *text);
+int has_word(Span text, const char *word);
+int contains(Span text, const char *word);
+
+/* A text on one line, from several pieces: runs of white space become one space, none at the ends. */
+typedef struct {
+    Buffer bytes;
+    size_t chars, max_chars, read; /* read: characters of the pieces */
+    int is_pending;
+} Line;
+
+int line_append(Line *line, Span text, int is_literal, int in_attribute, int replaces_nul);
+void line_forget(Line *line);
+PyObject *line_finish(Line *line);
+
+/* head.c, links.c, layout.c: what is read, as Python objects; NULL with an exception */
+
+PyObject *read_head(const Tree *tree, Span agent);
+PyObject *read_links(const Tree *tree, PyTypeObject *type, size_t max_links, size_t max_chars);
+PyObject *read_layout(const Tree *tree);
+
+#endif

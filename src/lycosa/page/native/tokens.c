@@ -1,0 +1,289 @@
+/* Text to tags, attributes and runs of text, as the standard's tokenizer finds them. */
+#include "html.h"
+
+enum { SPACE = 1, ENDS_TAG_NAME = 2, ENDS_NAME = 4, ENDS_VALUE = 8 };
+static uint8_t kinds[256];
+
+void tokens_prepare(void) {
+    for (int c = 0; c < 256; c++) {
+        int space = is_space((unsigned char)c), close = c == '>';
+        kinds[c] = (uint8_t)((space ? SPACE : 0) | (space || close || c == '/' ? ENDS_TAG_NAME : 0) |
+                             (space || close || c == '/' || c == '=' ? ENDS_NAME : 0) |
+                             (space || close ? ENDS_VALUE : 0));
+    }
+}
+
+static inline int is_kind(const char *at, int kind) { return kinds[(unsigned char)*at] & kind; }
+
+static inline const char *skip_spaces(const char *at, const char *end) {
+    while (at < end && is_kind(at, SPACE))
+        at++;
+    return at;
+}
+
+static void note_attribute(Tokens *tokens, Span name, Span value) {
+    Tag *tag = &tokens->tag;
+    AttributeName known = name_of_attribute(name.at, span_length(name));
+    if (!known || tag->attribute_count == MAX_ATTRIBUTES)
+        return;
+    /* Of an attribute given twice the first counts. */
+    for (uint32_t i = 0; i < tag->attribute_count; i++)
+        if (tag->attributes[i].name == known)
+            return;
+    tag->attributes[tag->attribute_count++] =
+        (Attribute){(uint32_t)(value.at - tokens->start), (uint32_t)(value.end - tokens->start), known};
+}
+
+/* From after the tag's name to after its ">"; NULL where the text ends first: such a tag is none. */
+static const char *read_attributes(Tokens *tokens, const char *at, int is_noted) {
+    const char *end = tokens->end;
+    tokens->tag.is_self_closing = 0;
+    for (;;) {
+        int is_slash = 0;
+        for (; at < end && (is_kind(at, SPACE) || *at == '/'); at++)
+            is_slash = *at == '/';
+        if (at >= end)
+            return NULL;
+        if (*at == '>') {
+            tokens->tag.is_self_closing = is_slash;
+            return at + 1;
+        }
+        Span name = {at, at}, value = {at, at};
+        /* A "=" may begin a name. */
+        at++;
+        while (at < end && !is_kind(at, ENDS_NAME))
+            at++;
+        name.end = value.at = value.end = at;
+        at = skip_spaces(at, end);
+        if (at < end && *at == '=') {
+            at = skip_spaces(at + 1, end);
+            if (at >= end)
+                return NULL;
+            if (*at == '"' || *at == '\'') {
+                const char *close = memchr(at + 1, *at, (size_t)(end - at - 1));
+                if (!close)
+                    return NULL;
+                value = (Span){at + 1, close};
+                at = close + 1;
+            } else {
+                value.at = at;
+                while (at < end && !is_kind(at, ENDS_VALUE))
+                    at++;
+                value.end = at;
+            }
+        }
+        if (is_noted)
+            note_attribute(tokens, name, value);
+    }
+}
+
+const Attribute *attribute_of(const Tag *tag, AttributeName name) {
+    for (uint32_t i = 0; i < tag->attribute_count; i++)
+        if (tag->attributes[i].name == name)
+            return &tag->attributes[i];
+    return NULL;
+}
+
+int value_is(const Tokens *tokens, const Attribute *attribute, const char *word) {
+    size_t length = strlen(word);
+    if (!attribute || attribute->end - attribute->at != length)
+        return 0;
+    for (size_t i = 0; i < length; i++)
+        if (lower((unsigned char)tokens->start[attribute->at + i]) != (unsigned char)word[i])
+            return 0;
+    return 1;
+}
+
+/* Up to after "-->" or "--!>", from after "<!--"; "<!-->" and "<!--->" are whole comments. */
+static const char *after_comment(const char *at, const char *end) {
+    if (at < end && *at == '>')
+        return at + 1;
+    if (end - at > 1 && at[0] == '-' && at[1] == '>')
+        return at + 2;
+    for (const char *c = at; (c = memchr(c, '>', (size_t)(end - c))); c++)
+        if ((c - at >= 2 && c[-1] == '-' && c[-2] == '-') ||
+            (c - at >= 3 && c[-1] == '!' && c[-2] == '-' && c[-3] == '-'))
+            return c + 1;
+    return end;
+}
+
+static int begins(const char *at, const char *end, const char *word) {
+    size_t length = strlen(word);
+    if ((size_t)(end - at) < length)
+        return 0;
+    for (size_t i = 0; i < length; i++)
+        if (lower((unsigned char)at[i]) != (unsigned char)word[i])
+            return 0;
+    return 1;
+}
+
+static const char *after_close(const char *at, const char *end) {
+    const char *close = memchr(at, '>', (size_t)(end - at));
+    return close ? close + 1 : end;
+}
+
+static TokenKind read_declaration(Tokens *tokens) {
+    const char *at = tokens->at + 2, *end = tokens->end;
+    if (end - at >= 2 && at[0] == '-' && at[1] == '-') {
+        tokens->at = after_comment(at + 2, end);
+        return TOKEN_COMMENT;
+    }
+    tokens->at = after_close(at, end);
+    if (!begins(at, end, "doctype"))
+        return TOKEN_COMMENT;
+    tokens->text = (Span){at + 7, tokens->at};
+    return TOKEN_DOCTYPE;
+}
+
+/* Gives whether there was a tag; at the end of the text there may be none. */
+static int read_tag(Tokens *tokens, const char *name, int is_end) {
+    const char *at = name, *end = tokens->end;
+    Tag *tag = &tokens->tag;
+    while (at < end && !is_kind(at, ENDS_TAG_NAME))
+        at++;
+    tag->name = name_of_tag(name, (size_t)(at - name));
+    tag->attribute_count = 0;
+    tag->is_self_closing = 0;
+    const char *after = at < end && *at == '>' ? at + 1 : read_attributes(tokens, at, !is_end);
+    if (!after) {
+        tokens->at = end;
+        return 0;
+    }
+    tag->source = (Span){at, after - 1};
+    tokens->at = after;
+    return 1;
+}
+
+/* "<" before anything but a name, "/", "!" or "?" is text. */
+static inline int is_markup(const char *at, const char *end) {
+    if (end - at < 2)
+        return 0;
+    unsigned char next = (unsigned char)at[1];
+    return is_letter(next) || next == '!' || next == '?' || (next == '/' && end - at > 2);
+}
+
+/* Where the text that begins at `at` ends: at markup, or at the end. */
+static const char *text_end(const char *at, const char *end) {
+    for (;; at++) {
+        at = memchr(at, '<', (size_t)(end - at));
+        if (!at)
+            return end;
+        if (is_markup(at, end))
+            return at;
+    }
+}
+
+static Span cdata(Tokens *tokens) {
+    const char *at = tokens->at + 9, *end = tokens->end;
+    for (const char *c = at; (c = memchr(c, '>', (size_t)(end - c))); c++)
+        if (c - at >= 2 && c[-1] == ']' && c[-2] == ']') {
+            tokens->at = c + 1;
+            return (Span){at, c - 2};
+        }
+    tokens->at = end;
+    return (Span){at, end};
+}
+
+TokenKind next_token(Tokens *tokens, int in_foreign) {
+    const char *end = tokens->end;
+    while (tokens->at < end) {
+        const char *at = tokens->at;
+        if (*at != '<' || !is_markup(at, end)) {
+            tokens->text = (Span){at, text_end(at, end)};
+            tokens->at = tokens->text.end;
+            return TOKEN_TEXT;
+        }
+        if (is_letter((unsigned char)at[1])) {
+            if (read_tag(tokens, at + 1, 0))
+                return TOKEN_START_TAG;
+        } else if (at[1] == '/') {
+            if (is_letter((unsigned char)at[2])) {
+                if (read_tag(tokens, at + 2, 1))
+                    return TOKEN_END_TAG;
+            } else {
+                tokens->at = after_close(at + 2, end);
+                if (at[2] != '>')
+                    return TOKEN_COMMENT;
+            }
+        } else if (in_foreign && end - at >= 9 && !memcmp(at, "<![CDATA[", 9)) {
+            tokens->text = cdata(tokens);
+            return TOKEN_CDATA;
+        } else if (at[1] == '!')
+            return read_declaration(tokens);
+        else {
+            tokens->at = after_close(at, end);
+            return TOKEN_COMMENT;
+        }
+    }
+    return TOKEN_END;
+}
+
+/* Raw elements */
+
+static int is_end_tag(const char *at, const char *end, const char *name, size_t length) {
+    if ((size_t)(end - at) < length + 3 || at[1] != '/')
+        return 0;
+    for (size_t i = 0; i < length; i++)
+        if (lower((unsigned char)at[i + 2]) != (unsigned char)name[i])
+            return 0;
+    return is_kind(at + 2 + length, ENDS_TAG_NAME);
+}
+
+/* In a script "<!--" hides end tags once a further "<script" was opened, until that one is closed or "-->" comes. */
+static const char *script_end(const char *at, const char *end) {
+    enum { PLAIN, ESCAPED, TWICE } state = PLAIN;
+    const char *dashes = NULL; /* where "--" may have begun */
+    while (at < end) {
+        if (state != PLAIN && *at == '>' && at - dashes >= 2 && at[-1] == '-' && at[-2] == '-') {
+            state = PLAIN;
+            at++;
+        } else if (*at != '<') {
+            if (state == PLAIN) {
+                at = memchr(at, '<', (size_t)(end - at));
+                if (!at)
+                    return end;
+            } else
+                at++;
+        } else if (state == PLAIN && end - at >= 4 && !memcmp(at, "<!--", 4)) {
+            state = ESCAPED;
+            dashes = at + 2;
+            at += 4;
+        } else if (state != TWICE && is_end_tag(at, end, "script", 6))
+            return at;
+        else if (state == TWICE && is_end_tag(at, end, "script", 6)) {
+            state = ESCAPED;
+            at += 8;
+        } else if (state == ESCAPED && end - at > 7 && begins(at + 1, end, "script") && is_kind(at + 7, ENDS_TAG_NAME)) {
+            state = TWICE;
+            at += 7;
+        } else
+            at++;
+    }
+    return end;
+}
+
+static const char *raw_end(const char *at, const char *end, const char *name) {
+    size_t length = strlen(name);
+    for (;; at++) {
+        at = memchr(at, '<', (size_t)(end - at));
+        if (!at)
+            return end;
+        if (is_end_tag(at, end, name, length))
+            return at;
+    }
+}
+
+Span read_raw(Tokens *tokens, Name name) {
+    const char *start = tokens->at, *close;
+    if (name == EL_PLAINTEXT)
+        close = tokens->end;
+    else if (name == EL_SCRIPT)
+        close = script_end(start, tokens->end);
+    else
+        close = raw_end(start, tokens->end, element_name(name));
+    if (close < tokens->end)
+        read_tag(tokens, close + 2, 1);
+    else
+        tokens->at = close;
+    return (Span){start, close};
+}
