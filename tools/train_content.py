@@ -1,6 +1,6 @@
 """Train the model of `lycosa.page.content` from labelled pages, and say how good it is on sites it has not seen.
 
-    python tools/train_content.py ../shared/data/extraction --model src/lycosa/page/content/content.model
+    python tools/train_content.py ../shared/data --model src/lycosa/page/content/content.model
 
 Needs catboost, numpy and publicsuffixlist beside lycosa. Pages of one registered domain are always in the same
 fold, so every figure printed is for sites that the judging model never saw. The features are those of the crawl: this
@@ -14,15 +14,13 @@ later steps learn from what the earlier ones say about sites they did not see.
 from __future__ import annotations
 
 import argparse
-import gzip
-import importlib.util
 import json
 import re
 import struct
 import sys
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from time import time
 from typing import Any
@@ -31,15 +29,14 @@ from urllib.parse import urlsplit
 import numpy as np
 from publicsuffixlist import PublicSuffixList
 
+from lycosa.bench.quality.scoring import SHINGLE, TOKEN, Tally, shingles
+from lycosa.bench.quality.sets import names_of, pages_of
 from lycosa.page.content import _native
 
 FOLDS = 5
 # Of pages with more blocks than this a part is drawn by lot: a table of a thousand cells teaches no more than 220.
 MAX_BLOCKS = 220
 SEED = 7
-CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-TOKEN = re.compile(f"[{CJK}]|[^\\W{CJK}]+")
-SHINGLE = 4
 # Short blocks err without much harm; a page's blocks together weigh at most this.
 MAX_PAGE_WEIGHT = 3.0
 SEGMENT_WEIGHT = 0.12
@@ -67,14 +64,12 @@ class Labelled:
 # Pages
 
 
-def read_pages(folder: Path, names: Sequence[str]) -> list[Labelled]:
+def read_pages(data: Path) -> list[Labelled]:
     suffixes = PublicSuffixList()
     pages = []
-    for name in names:
-        truths = {row["id"]: row for row in map(json.loads, (folder / name / "truth.jsonl").open(encoding="utf-8"))}
-        with gzip.open(folder / name / "html.jsonl.gz", "rt", encoding="utf-8") as rows:
-            found = ((truths[row["id"]], row["html"]) for row in map(json.loads, rows) if row["id"] in truths)
-            pages += [Labelled(name, truth, html, site_of(truth, html, suffixes)) for truth, html in found]
+    for name in names_of(data):
+        found = pages_of(data, name)
+        pages += [Labelled(name, truth, html, site_of(truth, html, suffixes)) for truth, html in found]
     return pages
 
 
@@ -154,12 +149,6 @@ def drop_copies(blocks: list[list[str]], want: Counter[tuple[str, ...]], labels:
         if len(copies) > wanted:
             copies.sort(key=lambda at: content[max(0, at - 5)] - content[min(len(blocks), at + 6)])
             labels[copies[wanted:]] = 0
-
-
-def shingles(tokens: list[str]) -> Counter[tuple[str, ...]]:
-    if 0 < len(tokens) < SHINGLE:
-        return Counter([tuple(tokens)])
-    return Counter(tuple(tokens[index : index + SHINGLE]) for index in range(len(tokens) - SHINGLE + 1))
 
 
 def labels_of_segments(truth: dict[str, Any], texts: list[str]) -> tuple[Any, Any]:
@@ -352,46 +341,24 @@ def give_scores(pages: list[Labelled], scores: Any) -> None:
 # Figures
 
 
-def load_score(folder: Path) -> Any:
-    spec = importlib.util.spec_from_file_location("score", folder / "score.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def measure(pages: list[Labelled], models: list[bytes], score: Any) -> dict[str, tuple[float, float, float]]:
+def measure(pages: list[Labelled], models: list[bytes]) -> dict[str, tuple[float, float, float]]:
     """Precision, recall and F1 of each set, each page judged by the model that does not know its site."""
     judges = [_native.Model(model) for model in models]
-    figures = {}
-    for name in sorted({page.set_name for page in pages}):
-        precisions, recalls, counts = [], [], [0, 0, 0]
-        for page in (page for page in pages if page.set_name == name):
-            text = judges[page.fold].extract(page.html)[0][0]
-            if "with" in page.truth:
-                counts = [a + b for a, b in zip(counts, score.segments(page.truth, text), strict=True)]
-                continue
-            precision, recall = score.precision_recall(page.truth["text"], text)
-            recalls.append(recall)
-            if text.strip():
-                precisions.append(precision)
-        hits, wrong, missed = counts
-        p = hits / max(1, hits + wrong) if hits else float(np.mean(precisions))
-        r = hits / max(1, hits + missed) if hits else float(np.mean(recalls))
-        figures[name] = p, r, 2 * p * r / (p + r)
-    return figures
+    tallies: dict[str, Tally] = {}
+    for page in pages:
+        text = judges[page.fold].extract(page.html)[0][0]
+        tallies.setdefault(page.set_name, Tally()).add(page.truth, text)
+    return {name: tally.figures() for name, tally in sorted(tallies.items())}
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
-    arguments.add_argument("data", type=Path, help="the folder of labelled sets")
+    arguments.add_argument("data", type=Path, help="the data folder, with the labelled sets in extraction/")
     arguments.add_argument("--model", type=Path, help="where the model is written")
     arguments.add_argument("--figures", type=Path, help="where the cross-validated figures are written, as JSON")
     arguments.add_argument("--threads", type=int, default=2)
     options = arguments.parse_args()
-    names = sorted(path.parent.name for path in options.data.glob("*/truth.jsonl"))
-    pages = read_pages(options.data, names)
+    pages = read_pages(options.data)
     set_folds(pages)
     for page in pages:
         label(page)
@@ -404,7 +371,7 @@ def main() -> None:
         flush=True,
     )
     models, model = train(pages, options.threads, folds_only=options.model is None)
-    figures = measure(pages, models, load_score(options.data))
+    figures = measure(pages, models)
     for name, (p, r, f1) in figures.items():
         print(f"{name:18} P {p:.3f} R {r:.3f} F1 {f1:.3f}")
     print(f"{'mean':18} F1 {np.mean([f1 for _, _, f1 in figures.values()]):.4f}")
@@ -413,7 +380,8 @@ def main() -> None:
         print(f"{options.model}: {len(model)} bytes")
     if options.figures:
         sites = len({page.site for page in pages})
-        whole = {"pages": len(pages), "sites": sites, "folds": FOLDS, "sets": figures}
+        digest = sha256(model).hexdigest()[:16] if model else ""
+        whole = {"pages": len(pages), "sites": sites, "folds": FOLDS, "sets": figures, "model": digest}
         options.figures.write_text(json.dumps(whole, indent=1) + "\n")
 
 

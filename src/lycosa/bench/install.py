@@ -15,6 +15,9 @@ from pathlib import Path
 from lycosa.errors import SettingsError
 
 _PYTHON_PEERS = ("scrapy", "crawlee[parsel]", "uvloop")
+# Each by itself: one that cannot be had must not take the others along.
+_EXTRACTORS = ("trafilatura", "resiliparse", "readability-lxml", "jusText", "boilerpy3", "newspaper4k", "turbohtml")
+_DETECTORS = ("chardet", "charset-normalizer", "faust-cchardet", "chardetng-py")
 _SPIDER_RS = "@spider-rs/spider-rs"
 _SPIDER_RS_VERSION = "0.0.157"
 _SPIDER_RS_BINARY = "@spider-rs/spider-rs-linux-x64-gnu"
@@ -38,6 +41,11 @@ class Cache:
     def python(self) -> Path:
         """The interpreter that has the Python peers."""
         return self.folder / "py" / "bin" / "python"
+
+    @property
+    def readers_python(self) -> Path:
+        """The interpreter that has other extractors and detectors."""
+        return self.folder / "readers" / "bin" / "python"
 
     @property
     def node_modules(self) -> Path:
@@ -78,6 +86,20 @@ def install(cache: Cache, say: Callable[[str], None]) -> None:
     for name, step in (("scrapy, crawlee", _install_python), ("spider-rs", _install_npm), ("wget2", _install_deb)):
         try:
             step(cache)
+            say(f"{name}: installed in {cache.folder}")
+        except (OSError, subprocess.SubprocessError) as error:
+            detail = getattr(error, "stderr", "") or str(error)
+            say(f"{name}: not installed: {detail.strip().splitlines()[-1]}")
+
+
+def install_readers(cache: Cache, say: Callable[[str], None]) -> None:
+    """Install every other extractor and detector that can be had; what cannot is said and left out."""
+    cache.folder.mkdir(parents=True, exist_ok=True)
+    if not cache.readers_python.exists():
+        _run([sys.executable, "-m", "venv", str(cache.folder / "readers")])
+    for name in ("pip", *_EXTRACTORS, *_DETECTORS):
+        try:
+            _run([str(cache.readers_python), "-m", "pip", "install", "--quiet", "--upgrade", name])
             say(f"{name}: installed in {cache.folder}")
         except (OSError, subprocess.SubprocessError) as error:
             detail = getattr(error, "stderr", "") or str(error)

@@ -1,4 +1,4 @@
-"""`lycosa bench`: compare with other crawlers on the same simulated pages."""
+"""`lycosa bench`: compare with other crawlers on simulated pages, and with other readers of pages on labelled ones."""
 
 from __future__ import annotations
 
@@ -13,6 +13,13 @@ examples:
   lycosa bench --install                install the other crawlers into a cache folder, then stop
   lycosa bench --repeat 3               everybody, three times, in turns
   lycosa bench --peers none             lycosa alone
+"""
+
+
+_EXTRACTION_EXAMPLES = """\
+examples:
+  lycosa bench extraction --install                install the others into a cache folder, then stop
+  lycosa bench extraction --data ../shared/data --write docs/quality.md
 """
 
 
@@ -43,6 +50,29 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--install", action="store_true", help="install the other crawlers, then stop")
     parser.add_argument("--json", action="store_true", help="print the result for machines")
     parser.set_defaults(run=run)
+    _add_extraction(parser.add_subparsers(title="actions", metavar="extraction"))
+
+
+def _add_extraction(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Its options are its own: none of them means what the same word means of crawlers."""
+    parser = actions.add_parser(
+        "extraction",
+        help="compare what is read from pages: main content, encodings, near duplicates",
+        description="Let lycosa and other extractors and detectors read the same labelled pages, and write a page of "
+        "tables: F1 and CPU of main content, encodings found, near duplicates found.",
+        epilog=_EXTRACTION_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--data", type=Path, metavar="FOLDER", help="the labelled pages and files")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="the page to write (default: print it)")
+    parser.add_argument("--pages", type=int, metavar="N", help="so many pages of each set (default: all)")
+    parser.add_argument("--hosts", type=int, default=100, metavar="N", help="hosts of the simulated web (default: 100)")
+    parser.add_argument(
+        "--seconds", type=float, default=3600.0, metavar="S", help="limit of reading main content (default: 3600)"
+    )
+    parser.add_argument("--cache", type=Path, metavar="FOLDER", help="where the others are installed")
+    parser.add_argument("--install", action="store_true", help="install the others, then stop")
+    parser.set_defaults(run=run_extraction)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -76,6 +106,32 @@ def run(options: argparse.Namespace) -> int:
         print(msgspec.json.encode(result).decode())
     else:
         show(result, Console(width=None if sys.stdout.isatty() else 180))
+    return 0
+
+
+def run_extraction(options: argparse.Namespace) -> int:
+    """Install or measure, then print or write the page."""
+    from datetime import UTC, datetime
+
+    from lycosa.bench.install import Cache, default_cache, install_readers
+    from lycosa.bench.quality.page import markdown
+    from lycosa.bench.quality.run import ALL_PAGES, QualityPlan, measure_quality
+
+    cache = Cache(options.cache or default_cache())
+    if options.install:
+        install_readers(cache, _say)
+        return 0
+    if options.data is None:
+        raise SettingsError("--data: which folder has the labelled pages?")
+    pages = ALL_PAGES if options.pages is None else options.pages
+    if min(pages, options.hosts, options.seconds) < 1:
+        raise SettingsError("--pages, --hosts and --seconds must be at least 1")
+    plan = QualityPlan(options.data, cache.readers_python, pages, options.seconds, options.hosts)
+    page = markdown(measure_quality(plan, datetime.now(UTC).date(), _say))
+    if options.write:
+        options.write.write_text(page, encoding="utf-8")
+    else:
+        print(page, end="")
     return 0
 
 

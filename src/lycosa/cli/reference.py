@@ -81,7 +81,8 @@ def _command_lines(parser: argparse.ArgumentParser) -> Iterator[str]:
         yield from ["", "```text", *parser.epilog.rstrip().splitlines(), "```"]
     for name, (help_, action) in _subcommands(parser):
         yield from ["", f"### {parser.prog} {name}", "", help_[0].upper() + help_[1:] + "."]
-        own = [row for each in action._actions if (row := _action_row(each)) and not each.option_strings]
+        # An action that repeats its command's options has no defaults of its own for them.
+        own = [row for each in action._actions if (row := _action_row(each)) and each.default is not argparse.SUPPRESS]
         if own:
             yield from ["", "| option | meaning |", "|---|---|", *own]
 
