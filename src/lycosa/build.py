@@ -15,6 +15,7 @@ from lycosa.errors import SettingsError
 from lycosa.fetch.curl import CurlFetcher
 from lycosa.fetch.dns import Resolver
 from lycosa.fetch.gate import AddressGate
+from lycosa.fetch.turns import Turns
 from lycosa.frontier.rules import FrontierRules
 from lycosa.gist import GistReader
 from lycosa.model import Links, Page, Response, Target, Visit
@@ -52,17 +53,23 @@ def parse_seeds(texts: Iterable[str]) -> list[ParsedUrl]:
     return seeds
 
 
-def frontier_rules(settings: Settings, workers: int) -> FrontierRules:
-    pace = Pace(
+def pace_of(settings: Settings) -> Pace:
+    """How politely a crawl goes."""
+    return Pace(
         settings.min_delay_seconds,
         settings.max_delay_seconds,
         settings.delay_factor,
         settings.max_crawl_delay_seconds,
         settings.max_backoff_seconds,
         settings.circuit_seconds,
+        settings.ip_delay_seconds,
+        settings.domain_delay_seconds,
     )
+
+
+def frontier_rules(settings: Settings, workers: int) -> FrontierRules:
     return FrontierRules(
-        pace=pace,
+        pace=pace_of(settings),
         order=settings.order,
         max_pages=settings.max_pages,
         lease_seconds=settings.lease_seconds,
@@ -146,7 +153,11 @@ def gist_reader(settings: Settings) -> GistReader:
 def make_fetcher(settings: Settings, clock: Clock) -> CurlFetcher:
     """The one way out: names through our own resolver, every address through the gate."""
     return CurlFetcher(
-        settings, Resolver(settings.dns_servers, clock), AddressGate(settings.open_networks), clock=clock
+        settings,
+        Resolver(settings.dns_servers, clock),
+        AddressGate(settings.open_networks),
+        turns=Turns(pace_of(settings)),
+        clock=clock,
     )
 
 
@@ -185,6 +196,7 @@ def make_worker(
         dispatch,
         clock,
         max_redirects=settings.max_redirects,
+        spaces_addresses=pace_of(settings).address_gap_seconds > 0,
     )
     store = FolderStore(folder, number, settings, clock)
     return Worker(dispatch, visitor, discovery, fetcher, store, settings.connections, clock, on_kept)

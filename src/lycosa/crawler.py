@@ -15,6 +15,7 @@ from lycosa.gist import GistReader
 from lycosa.model import Failure, Kind, Lease, Page, Refusal, Response, Target, Validators
 from lycosa.outcome import (
     Crashed,
+    Deferred,
     Duplicate,
     Failed,
     Moved,
@@ -36,6 +37,10 @@ MAX_SITEMAP_NESTING = 3
 MAX_DETAIL_CHARACTERS = 500
 
 
+class _NotYet(Exception):
+    """The address of this lease is not free; the frontier has the lease back."""
+
+
 class Visitor:
     """Visits targets. Every visit ends in exactly one outcome."""
 
@@ -49,6 +54,7 @@ class Visitor:
         dispatch: Dispatch,
         clock: Clock,
         max_redirects: int,
+        spaces_addresses: bool,
     ) -> None:
         self._fetcher = fetcher
         self._rulebook = rulebook
@@ -58,6 +64,7 @@ class Visitor:
         self._dispatch = dispatch
         self._clock = clock
         self._max_redirects = max_redirects
+        self._spaces_addresses = spaces_addresses
 
     async def visit(self, lease: Lease) -> Outcome:
         """The visit of whatever the lease is for; what goes wrong on the way is an outcome too."""
@@ -66,9 +73,11 @@ class Visitor:
                 case Kind.PAGE:
                     return await self._visit_page(lease)
                 case Kind.ROBOTS:
-                    return await self._read_robots(lease.target)
+                    return await self._read_robots(lease)
                 case Kind.SITEMAP:
                     return await self._read_sitemap(lease)
+        except _NotYet:
+            return Deferred()
         except AddressRefused as error:
             return Refused(Refusal.ADDRESS, error.detail)
         except VisitError as error:
@@ -83,7 +92,7 @@ class Visitor:
         if refusal := await self._rulebook.refusal(lease):
             return Refused(refusal)
         asked_for_changes = conditions(lease.validators)
-        response = await self._fetcher.fetch(target.url, headers=asked_for_changes)
+        response = await self._fetcher.fetch(target.url, address=await self._address(lease), headers=asked_for_changes)
         if response.status == 304 and asked_for_changes:
             return Unchanged(response)
         if response.is_redirect:
@@ -112,11 +121,22 @@ class Visitor:
         to, discovered = self._discovery.of_redirect(target, location)
         return Moved(response, to, discovered)
 
-    async def _read_robots(self, target: Target) -> Outcome:
+    async def _address(self, lease: Lease) -> str:
+        """Where the request may go now; raises `_NotYet`."""
+        host, address = lease.target.host, lease.address
+        if self._spaces_addresses and not (address and self._fetcher.is_still_at(host, address)):
+            address = await self._fetcher.address_of(host, address)
+            if not await self._dispatch.approach(lease.token, address):
+                raise _NotYet
+        return address
+
+    async def _read_robots(self, lease: Lease) -> Outcome:
+        target = lease.target
         origin = target.origin
         previous = await self._rulebook.previous(origin)
         try:
-            response = await self._fetcher.fetch(target.url, max_body_bytes=MAX_ROBOTS_BYTES)
+            address = await self._address(lease)
+            response = await self._fetcher.fetch(target.url, address=address, max_body_bytes=MAX_ROBOTS_BYTES)
         except VisitError as error:
             news = self._rulebook.unanswered(origin, error, previous, self._clock())
             return Read(None, [], news, note=str(error))
@@ -133,7 +153,8 @@ class Visitor:
         target = lease.target
         if refusal := await self._rulebook.refusal(lease):
             return Refused(refusal)
-        response = await self._fetcher.fetch(target.url, max_body_bytes=MAX_SITEMAP_BYTES)
+        address = await self._address(lease)
+        response = await self._fetcher.fetch(target.url, address=address, max_body_bytes=MAX_SITEMAP_BYTES)
         if response.is_redirect:
             return self._moved(target, response)
         if not 200 <= response.status < 300:

@@ -13,7 +13,19 @@ from typing import Protocol
 from lycosa.clock import Clock
 from lycosa.model import Lease, Placement, Settlement
 from lycosa.ports import Duplicates, Frontier
-from lycosa.wire import AskRobots, Client, Leases, Recognise, Recognised, Robots, Settle, Settled, Take
+from lycosa.wire import (
+    Approach,
+    AskRobots,
+    Client,
+    Leases,
+    Permission,
+    Recognise,
+    Recognised,
+    Robots,
+    Settle,
+    Settled,
+    Take,
+)
 
 # News may come late (a clock that is not ours, a host given back): look again at least this often.
 LOOK_AGAIN_SECONDS = 1.0
@@ -38,6 +50,9 @@ class Dispatch(Protocol):
         """At least one lease, waiting for it if need be; none when the crawl is over."""
 
     async def settle(self, settlements: Sequence[Settlement]) -> list[int]: ...
+
+    async def approach(self, token: int, address: str) -> bool:
+        """Whether the request of this lease may go to this address now; if not, the lease is gone."""
 
     async def robots(self, origin: str) -> bytes: ...
 
@@ -97,6 +112,12 @@ class Counter:
         self.tell()
         return late
 
+    async def approach(self, token: int, address: str) -> bool:
+        is_permitted = await self.frontier.approach(token, address)
+        if not is_permitted:
+            self.tell()
+        return is_permitted
+
 
 class LocalDispatch:
     """`Dispatch` for a worker in the frontier's own process."""
@@ -110,6 +131,9 @@ class LocalDispatch:
 
     async def settle(self, settlements: Sequence[Settlement]) -> list[int]:
         return await self._counter.settle(settlements)
+
+    async def approach(self, token: int, address: str) -> bool:
+        return await self._counter.approach(token, address)
 
     async def robots(self, origin: str) -> bytes:
         return await self._counter.frontier.robots(origin)
@@ -136,6 +160,11 @@ class RemoteDispatch:
             assert isinstance(reply, Settled)
             late += reply.late
         return late
+
+    async def approach(self, token: int, address: str) -> bool:
+        reply = await self._parent.call(Approach(token, address))
+        assert isinstance(reply, Permission)
+        return reply.is_granted
 
     async def robots(self, origin: str) -> bytes:
         reply = await self._parent.call(AskRobots(origin))

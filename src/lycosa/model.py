@@ -78,6 +78,8 @@ class Lease(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     # `fetched_at` of the robots record in force: a worker that holds another version asks for this one.
     robots_at: float = 0.0
     validators: Validators | None = None
+    # Where the host was found last; empty if it has not been looked for.
+    address: str = ""
 
 
 class OutcomeKind(IntEnum):

@@ -81,10 +81,15 @@ class Crashed(msgspec.Struct, frozen=True):
     detail: str
 
 
-Outcome = Stored | Duplicate | Unchanged | Moved | Read | Refused | Failed | Crashed
+class Deferred(msgspec.Struct, frozen=True):
+    """Its address must not be asked yet: the lease is back in the frontier, and nothing has happened."""
 
 
-def urls_found(outcome: Outcome) -> list[Target]:
+Settled = Stored | Duplicate | Unchanged | Moved | Read | Refused | Failed | Crashed
+Outcome = Settled | Deferred
+
+
+def urls_found(outcome: Settled) -> list[Target]:
     """The targets a visit discovered."""
     match outcome:
         case Stored() | Duplicate() | Moved() | Read():
@@ -93,7 +98,7 @@ def urls_found(outcome: Outcome) -> list[Target]:
             return []
 
 
-def response_of(outcome: Outcome) -> Response | None:
+def response_of(outcome: Settled) -> Response | None:
     """The response a visit got, if it got one."""
     match outcome:
         case Refused() | Crashed():

@@ -26,10 +26,12 @@ from lycosa.store.folder import CrawlFolder
 from lycosa.store.recover import Recovery
 from lycosa.url.canonical import ParsedUrl
 from lycosa.wire import (
+    Approach,
     AskRobots,
     Leases,
     Lost,
     Orders,
+    Permission,
     Recognise,
     Recognised,
     Reply,
@@ -229,6 +231,10 @@ class Parent:
             case Settle():
                 self._under_way[worker] -= len(request.settlements)
                 return Settled(await self._counter.settle(request.settlements))
+            case Approach():
+                is_granted = await self._counter.approach(request.token, request.address)
+                self._under_way[worker] -= not is_granted
+                return Permission(is_granted)
             case Recognise():
                 return Recognised(*await recognise(self._frontier, request))
             case AskRobots():

@@ -50,6 +50,12 @@ class Frontier(Protocol):
         Returns the tokens of late settlements: their leases were gone, so they changed nothing.
         """
 
+    async def approach(self, token: int, address: str) -> bool:
+        """The host of a lease is at this address: whether its request may go there now.
+
+        If not, the lease is given back as if it had not been, and comes again when the address is free.
+        """
+
     async def is_finished(self) -> bool:
         """Nothing is queued, leased or delayed, or the page limit is reached and no lease is out."""
 
@@ -75,9 +81,16 @@ class Frontier(Protocol):
 class Fetcher(Protocol):
     """One HTTP exchange. Redirects are answers like any other. Raises `VisitError`."""
 
+    def is_still_at(self, host: str, address: str) -> bool:
+        """Whether a host is known, without asking, to be at this address."""
+
+    async def address_of(self, host: str, usual: str) -> str:
+        """Where a host is to be asked: at its usual address while its name still leads there. Raises `VisitError`."""
+
     async def fetch(
-        self, url: str, *, headers: Sequence[tuple[str, str]] = (), max_body_bytes: int | None = None
-    ) -> Response: ...
+        self, url: str, *, address: str = "", headers: Sequence[tuple[str, str]] = (), max_body_bytes: int | None = None
+    ) -> Response:
+        """Ask at this address first; without one, wherever the name leads."""
 
     async def prefetch(self, hosts: Sequence[str]) -> None:
         """Resolve names that will be needed soon. Never raises."""

@@ -35,6 +35,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     user_agent: str = "lycosa/0.1 (+https://lycosa.invalid/bot)"
     min_delay_seconds: Seconds = 1.0
     max_delay_seconds: Seconds = 60.0
+    ip_delay_seconds: Seconds = 0.5
+    domain_delay_seconds: Seconds = 0.5
     delay_factor: Seconds = 10.0
     max_crawl_delay_seconds: Seconds = 86_400.0
     max_backoff_seconds: Seconds = 3600.0
@@ -103,6 +105,8 @@ HELP: dict[str, str] = {
     "user_agent": "How the crawler names itself, with a contact: `name/version (+https://…)`.",
     "min_delay_seconds": "Shortest pause between two requests to a host.",
     "max_delay_seconds": "Longest pause that a slow answer can cause (Crawl-delay and Retry-After may be longer).",
+    "ip_delay_seconds": "Shortest pause between requests to one address, whatever the host; at most min_delay_seconds.",
+    "domain_delay_seconds": "Shortest pause between requests to one registered domain; at most min_delay_seconds.",
     "delay_factor": "The pause is this many times the last fetch time.",
     "max_crawl_delay_seconds": "A longer Crawl-delay than this is cut to it.",
     "max_backoff_seconds": "Longest pause that failures of a host can cause by doubling.",

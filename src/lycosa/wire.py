@@ -41,6 +41,13 @@ class Recognise(msgspec.Struct, frozen=True, array_like=True, tag=True):
     signature: bytes = b""
 
 
+class Approach(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    """The host of this lease is at this address; may its request go there now?"""
+
+    token: int
+    address: str
+
+
 class AskRobots(msgspec.Struct, frozen=True, array_like=True, tag=True):
     """Which robots record is in force for this origin?"""
 
@@ -73,6 +80,12 @@ class Recognised(msgspec.Struct, frozen=True, array_like=True, tag=True):
     placement: Placement
 
 
+class Permission(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    """Whether the request may go out; if not, its lease is no longer this worker's."""
+
+    is_granted: bool
+
+
 class Robots(msgspec.Struct, frozen=True, array_like=True, tag=True):
     """A robots record, empty if there is none."""
 
@@ -88,8 +101,8 @@ class Orders(msgspec.Struct, frozen=True, array_like=True, tag=True):
     crawl_key: bytes
 
 
-Request = Take | Settle | Recognise | AskRobots | Lost
-Reply = Leases | Settled | Recognised | Robots | Orders
+Request = Take | Settle | Approach | Recognise | AskRobots | Lost
+Reply = Leases | Settled | Permission | Recognised | Robots | Orders
 
 
 class Call(msgspec.Struct, frozen=True, array_like=True):

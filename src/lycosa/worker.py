@@ -30,12 +30,13 @@ from lycosa.model import (
 from lycosa.outcome import (
     NO_LINKS,
     Crashed,
+    Deferred,
     Duplicate,
     Failed,
     Moved,
-    Outcome,
     Read,
     Refused,
+    Settled,
     Stored,
     Unchanged,
     response_of,
@@ -51,7 +52,7 @@ STOP_SECONDS = 10.0
 # Trouble on the way may pass; what the server said wrong, it will say again.
 _PASSING = frozenset({Failure.DNS, Failure.CONNECT, Failure.TIMEOUT, Failure.SLOW, Failure.RESET, Failure.STATUS})
 
-_KINDS: dict[type[Outcome], OutcomeKind] = {
+_KINDS: dict[type[Settled], OutcomeKind] = {
     Stored: OutcomeKind.STORED,
     Duplicate: OutcomeKind.DUPLICATE,
     Unchanged: OutcomeKind.UNCHANGED,
@@ -146,6 +147,10 @@ class Worker:
 
     async def _visit(self, lease: Lease) -> None:
         outcome = await self._visitor.visit(lease)
+        if isinstance(outcome, Deferred):
+            self._unsettled -= 1
+            self._room.set()
+            return
         kept = visit_row(lease, outcome, self._clock())
         self._store.put(*kept)
         self._pending.append((settlement_of(lease, outcome), kept))
@@ -184,7 +189,7 @@ class Worker:
             task.add_done_callback(self._prefetches.discard)
 
 
-def settlement_of(lease: Lease, outcome: Outcome) -> Settlement:
+def settlement_of(lease: Lease, outcome: Settled) -> Settlement:
     """The one place where an outcome becomes frontier state."""
     response = response_of(outcome)
     # Only of what was kept: a page must not count as unchanged since an error or a redirect.
@@ -228,7 +233,7 @@ def settlement_of(lease: Lease, outcome: Outcome) -> Settlement:
             return msgspec.structs.replace(facts, sent=isinstance(outcome, Crashed))
 
 
-def visit_row(lease: Lease, outcome: Outcome, now: float) -> Kept:
+def visit_row(lease: Lease, outcome: Settled, now: float) -> Kept:
     """The row that a visit leaves in the `pages` table, with what belongs to it."""
     target, response = lease.target, response_of(outcome)
     row = Visit(
@@ -278,7 +283,7 @@ def visit_row(lease: Lease, outcome: Outcome, now: float) -> Kept:
     return Kept(row, response, page, outcome.links)
 
 
-def reason_of(outcome: Outcome) -> str:
+def reason_of(outcome: Settled) -> str:
     """Why a visit gave no page, in a few words; empty if it gave one."""
     match outcome:
         case Refused():

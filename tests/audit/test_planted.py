@@ -136,6 +136,20 @@ def test_two_requests_too_close_to_an_address_are_found(evidence: Evidence) -> N
     assert [finding.about for finding in found] == ["127.9.9.9"]
 
 
+def test_what_the_settings_promise_an_address_and_a_domain_is_judged_without_being_asked(evidence: Evidence) -> None:
+    hosts = {request.host for request in evidence.requests()}
+
+    def share(tables: Tables) -> None:
+        for name in hosts:
+            if record := tables.host(name):
+                record.address = "127.9.9.9"
+                tables.hosts[name.encode()] = t.encode(record)
+
+    assert not {Rule.ADDRESS_GAP, Rule.DOMAIN_GAP} & set(evidence.audit().counts())
+    evidence.change_frontier(share)
+    assert [finding.about for finding in evidence.audit().of(Rule.ADDRESS_GAP)] == ["127.9.9.9"]
+
+
 def test_two_requests_too_close_to_a_registered_domain_are_found(evidence: Evidence) -> None:
     def siblings(requests: list[LoggedRequest]) -> list[LoggedRequest]:
         start = requests[-1].arrived_at + 10

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 # The contract's assertions explain themselves like those of tests.
-pytest.register_assert_rewrite("tests.frontier.contract", "tests.frontier.stage")
+pytest.register_assert_rewrite("tests.frontier.contract", "tests.frontier.contract_spacing", "tests.frontier.stage")
 
 
 @pytest.fixture

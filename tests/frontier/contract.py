@@ -16,6 +16,7 @@ from lycosa.model import Kind, OutcomeKind, Settlement
 from lycosa.policy.politeness import Pace
 from lycosa.policy.ring import Ring
 
+from .contract_spacing import SpacingContract
 from .stage import DAY, FakeClock, OpenFrontier, Stage, errand, page, rules_pending, rules_read
 
 STORED, DUPLICATE, MOVED = OutcomeKind.STORED, OutcomeKind.DUPLICATE, OutcomeKind.MOVED
@@ -26,7 +27,7 @@ def urls(leases: list) -> set[str]:  # type: ignore[type-arg]
     return {lease.target.url.removeprefix("http://") for lease in leases}
 
 
-class FrontierContract:
+class FrontierContract(SpacingContract):
     """Inherit, and say how a frontier is opened."""
 
     @pytest.fixture

@@ -8,14 +8,13 @@ from random import Random
 
 import pytest
 
-from lycosa.frontier.memory import MemoryFrontier
 from lycosa.frontier.redis import RedisFrontier
 from lycosa.frontier.rules import FrontierRules
 from lycosa.policy.politeness import Pace
 from lycosa.policy.priority import Order
 
 from .redis_servers import RedisServer, needs_redis
-from .test_twins import ORIGINS, WORKERS, Twins, some_targets
+from .test_twins import SHARED_ORIGINS, WORKERS, Follower, Twins, some_targets
 
 pytestmark = needs_redis
 numbers = count(1)
@@ -44,7 +43,7 @@ class RedisTwins(Twins):
             retry_pauses=(0.0, 30.0, 400.0),
             workers=WORKERS,
         )
-        self.memory = MemoryFrontier(self.chosen, self.clock)
+        self.memory = Follower(self.chosen, self.clock)
         self.rocks = self.opened()  # type: ignore[assignment]
 
     def opened(self) -> RedisFrontier:
@@ -54,6 +53,9 @@ class RedisTwins(Twins):
         """One by one: within a batch, what is for other partitions goes before the rest, in whatever order it came."""
         for name in names:
             super().settle(draw, [name])
+
+    def approach(self, draw: Random) -> None:
+        """Not here: an address is booked after the lease, in another partition, which its twin knows nothing of."""
 
     def crash(self) -> None:
         async def die() -> None:
@@ -73,19 +75,21 @@ class RedisTwins(Twins):
         self.take(0)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 5])
 def test_a_long_walk_keeps_the_twins_together(server: RedisServer, seed: int) -> None:
     draw = Random(seed)
     twins = RedisTwins(server.address)
+    if seed == 5:
+        twins.is_sharing, twins.origins = True, SHARED_ORIGINS
     try:
         twins.open("depth" if seed % 2 else "breadth", "exact", float(seed % 2))
         for _ in range(60):
             (event,) = draw.choices(EVENTS, EVENT_WEIGHTS)
             match event:
                 case "add":
-                    twins.add(some_targets(draw))
+                    twins.add(some_targets(draw, twins.origins))
                 case "many":
-                    twins.add_many(draw.choice(ORIGINS), draw.choice([1, 5, 9]), draw.randrange(100, 1000))
+                    twins.add_many(draw.choice(twins.origins), draw.choice([1, 5, 9]), draw.randrange(100, 1000))
                 case "late" if twins.spent:
                     twins.settle_late(draw)
                 case "wait":

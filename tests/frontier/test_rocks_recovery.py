@@ -454,3 +454,49 @@ async def test_groups_of_texts_survive(tmp_path: Path) -> None:
     assert first.is_first
     assert (again.group, again.is_first) == (first.group, False)
     await stage.frontier.close()
+
+
+async def test_sisters_of_a_host_asked_just_before_a_restart_wait_too(tmp_path: Path) -> None:
+    folder, clock = tmp_path / "frontier", FakeClock()
+    stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+    await stage.add("x.s.test/1", "y.s.test/1")
+    await stage.take_one()
+    await stage.frontier.close()
+    clock.advance(0.2)
+    stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+    clock.advance(0.9)
+    assert await stage.take() == []
+    clock.advance(0.1)
+    (lease,) = await stage.take()
+    assert lease.target.host in {"x.s.test", "y.s.test"}
+
+    await stage.frontier.close()
+
+
+async def test_the_address_of_a_host_survives(tmp_path: Path) -> None:
+    folder, clock = tmp_path / "frontier", FakeClock()
+    stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+    await stage.add("a/1", "b/1")
+    first, second = await stage.take()
+    assert await stage.frontier.approach(first.token, "192.0.2.1")
+    assert not await stage.frontier.approach(second.token, "192.0.2.1")
+    await stage.frontier.close()
+    clock.advance(10.0)
+    stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+    clock.advance(10.0)
+    leases = {lease.target.host: lease.address for lease in await stage.take()}
+    assert leases[second.target.host] == "192.0.2.1"
+    await stage.frontier.close()
+
+
+async def test_a_crowd_behind_one_address_leaves_memory(tmp_path: Path) -> None:
+    clock = FakeClock()
+    stage = Stage(RocksFrontier(tmp_path / "frontier", RULES, clock), clock)
+    await stage.add(*(f"h{number}/" for number in range(300)))
+    for lease in await stage.take():
+        if await stage.frontier.approach(lease.token, "192.0.2.1"):
+            await stage.read_robots(lease)
+    clock.advance(1.0)
+    await stage.take()
+    assert len(stage.frontier._hosts._active) <= 2 * hosts.LINE_HOSTS  # type: ignore[attr-defined]
+    await stage.frontier.close()

@@ -21,8 +21,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from lycosa.frontier import host, hosts
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.frontier.rocks import RocksFrontier
-from lycosa.frontier.rules import FrontierRules
-from lycosa.model import Kind, Lease, OutcomeKind, RobotsNews, Settlement, Target
+from lycosa.frontier.rules import FrontierRules, host_of_origin
+from lycosa.frontier.spacing import Spacing
+from lycosa.model import Kind, Lease, OutcomeKind, RobotsNews, Settlement, Target, origin_of
 from lycosa.policy.politeness import Pace
 from lycosa.policy.priority import Order
 
@@ -32,6 +33,9 @@ T = TypeVar("T")
 WORKERS = 2
 HOSTS = ["a", "b", "c", "d", "e", "f"]
 ORIGINS = [*(f"http://{name}" for name in HOSTS), "https://a"]
+# Sisters of one domain, and addresses that all hosts share.
+SHARED_ORIGINS = [*ORIGINS[:3], *(f"http://{name}.sisters.test" for name in "xyz")]
+ADDRESSES = ["192.0.2.1", "192.0.2.2", "192.0.2.3"]
 DIGESTS = [b"", b"one", b"two"]
 
 pauses = st.sampled_from([0.0, 0.3, 1.0, 7.0, 60.0, 119.0, 121.0, 179.0, 300.0, 4000.0])
@@ -39,12 +43,12 @@ pauses = st.sampled_from([0.0, 0.3, 1.0, 7.0, 60.0, 119.0, 121.0, 179.0, 300.0, 
 seeds = st.integers(0, 2**32).map(Random)
 
 
-def some_targets(draw: Random) -> list[Target]:
+def some_targets(draw: Random, origins: list[str] = ORIGINS) -> list[Target]:
     """Pages, often known ones, and now and then a robots.txt asked for on behalf of another host."""
     return [
-        page(f"{draw.choice(ORIGINS)}/{draw.randrange(60)}", priority=draw.choice([1, 5, 5, 5, 10]))
+        page(f"{draw.choice(origins)}/{draw.randrange(60)}", priority=draw.choice([1, 5, 5, 5, 10]))
         if draw.random() < 0.9
-        else errand(draw.choice(ORIGINS), f"http://{draw.choice(HOSTS)}/robots.txt")
+        else errand(draw.choice(origins), f"http://{host_of_origin(draw.choice(origins))}/robots.txt")
         for _ in range(draw.randrange(7))
     ]
 
@@ -102,8 +106,30 @@ def size_of(entry: os.DirEntry[str]) -> int:
         return -1
 
 
+class Follower(MemoryFrontier):
+    """Where hosts share a domain or an address, somebody must choose who goes first: this one lets its twin choose.
+
+    It still judges the choice: what it may not give out it does not give, and the twins differ.
+    """
+
+    chosen: frozenset[str] | None = None
+
+    def _in_order(self, free: list[tuple[float, str]]) -> list[str]:
+        names = super()._in_order(free)
+        return [name for name in names if self.chosen is None or name in self.chosen or self._waits_for_robots(name)]
+
+    def _waits_for_robots(self, name: str) -> bool:
+        target = self._hosts[name].queue[0][2]
+        state = self._hosts[name].origins.get(origin_of(target.url))
+        is_pending = bool(state and state.is_pending and state.expires_at > self._clock())
+        return is_pending and target.kind is not Kind.ROBOTS
+
+
 class Twins(RuleBasedStateMachine):
     """`both` calls the same verb on both; leases are paired by host."""
+
+    is_sharing = False
+    origins = ORIGINS
 
     def __init__(self) -> None:
         super().__init__()
@@ -147,7 +173,7 @@ class Twins(RuleBasedStateMachine):
             durability="process",
             workers=WORKERS,
         )
-        self.memory = MemoryFrontier(self.chosen, self.clock)
+        self.memory = Follower(self.chosen, self.clock)
         self.rocks = RocksFrontier(self.folder / "0", self.chosen, self.clock)
 
     def both(self) -> tuple[EmbeddedFrontier, EmbeddedFrontier]:
@@ -157,7 +183,7 @@ class Twins(RuleBasedStateMachine):
 
     @rule(draw=seeds)
     def add_some(self, draw: Random) -> None:
-        self.add(some_targets(draw))
+        self.add(some_targets(draw, self.origins))
 
     def add(self, found: list[Target]) -> None:
         assert self.run(self.memory.add(found)) == self.run(self.rocks.add(found))
@@ -173,14 +199,17 @@ class Twins(RuleBasedStateMachine):
         for _ in range(rounds):
             for worker in range(WORKERS):
                 self.take(worker)
+            self.approach(draw)
             self.settle(draw, [name for name in sorted(self.leases) if draw.random() < 0.9])
             self.clock.advance(pause)
 
     @rule(worker=st.integers(0, WORKERS - 1))
     def take(self, worker: int) -> None:
         # What was woken in one call may be given in the next only: hosts are looked at once.
-        mine = self.run(self.memory.take(worker, 1000))
         theirs = self.run(self.rocks.take(worker, 1000))
+        if self.is_sharing:
+            self.memory.chosen = frozenset(lease.target.host for lease in theirs)
+        mine = self.run(self.memory.take(worker, 1000))
         self.forget_expired()
         assert {self.seen_in(lease) for lease in mine} == {self.seen_in(lease) for lease in theirs}
         by_host = {lease.target.host: lease for lease in theirs}
@@ -191,7 +220,20 @@ class Twins(RuleBasedStateMachine):
 
     @staticmethod
     def seen_in(lease: Lease) -> tuple[object, ...]:
-        return (lease.target, lease.expires_at, lease.robots_at, lease.validators)
+        return (lease.target, lease.expires_at, lease.robots_at, lease.validators, lease.address)
+
+    def approach(self, draw: Random) -> None:
+        """Some leases find their hosts at an address; both must agree on whether it is free."""
+        for name in sorted(self.leases) if self.is_sharing else ():
+            if draw.random() < 0.6:
+                pair, address = self.leases[name], draw.choice(ADDRESSES)
+                answers = [
+                    self.run(frontier.approach(lease.token, address))
+                    for frontier, lease in zip(self.both(), pair, strict=True)
+                ]
+                assert answers[0] == answers[1]
+                if not answers[0]:
+                    self.spent.append(self.leases.pop(name))
 
     def settle(self, draw: Random, names: list[str]) -> None:
         """Several in one call, as workers do; what they discover overlaps."""
@@ -247,6 +289,8 @@ class Twins(RuleBasedStateMachine):
         self.rocks = RocksFrontier(self.folder / str(self.runs), self.chosen, self.clock)
         for worker in range(WORKERS):
             self.run(self.memory.release(worker))
+        # Whatever was asked before counts as asked now.
+        self.memory._spacing = Spacing(self.chosen.pace, self.clock())
         self.forget(lambda pair: True)
         self.take(0)  # hosts that were leased count as asked at the first start that sees them
 
@@ -272,7 +316,8 @@ class Twins(RuleBasedStateMachine):
                 mine, theirs = self.memory.next_at(worker), self.rocks.next_at(worker)
                 if mine is not None:
                     assert theirs is not None
-                    assert theirs <= max(mine, self.clock())
+                    # Whoever waits for an address that turns out not to have been asked waits all the same.
+                    assert theirs <= max(mine, self.clock() + 1.1 * self.is_sharing)
 
     def same_idleness(self) -> None:
         mine, theirs = self.memory.idle_until(), self.rocks.idle_until()
@@ -286,15 +331,21 @@ class Twins(RuleBasedStateMachine):
     def same_memory(self) -> None:
         for fingerprint in self.known - {b""}:
             assert self.run(self.memory.history(fingerprint)) == self.run(self.rocks.history(fingerprint))
-        for origin in ORIGINS:
+        for origin in self.origins:
             assert self.run(self.memory.robots(origin)) == self.run(self.rocks.robots(origin))
         for digest in DIGESTS[1:]:
             originals = [self.run(twin.original_of(digest, "", 0)) for twin in self.both()]
             assert originals[0] == originals[1]
 
 
+class SharingTwins(Twins):
+    is_sharing = True
+    origins = SHARED_ORIGINS
+
+
 TestTwins = Twins.TestCase
-TestTwins.settings = settings(
+TestSharingTwins = SharingTwins.TestCase
+TestTwins.settings = TestSharingTwins.settings = settings(
     max_examples=25, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
 )
 
@@ -307,16 +358,16 @@ EVENT_WEIGHTS = [9, 2, 2, 6, 1, 1, 2]
 def test_a_long_walk_keeps_the_twins_together(seed: int) -> None:
     """The machine above finds short stories; this one goes far, mostly by working."""
     draw = Random(seed)
-    twins = Twins()
+    twins = SharingTwins() if seed % 4 == 3 else Twins()
     try:
         twins.open("depth" if seed % 2 else "breadth", "bloom" if seed % 3 == 2 else "exact", float(seed % 2))
         for _ in range(150):
             (event,) = draw.choices(EVENTS, EVENT_WEIGHTS)
             match event:
                 case "add":
-                    twins.add(some_targets(draw))
+                    twins.add(some_targets(draw, twins.origins))
                 case "many":
-                    twins.add_many(draw.choice(ORIGINS), draw.choice([1, 5, 9]), draw.randrange(100, 1000))
+                    twins.add_many(draw.choice(twins.origins), draw.choice([1, 5, 9]), draw.randrange(100, 1000))
                 case "late" if twins.spent:
                     twins.settle_late(draw)
                 case "wait":

@@ -220,7 +220,7 @@ async def test_the_second_look_of_the_gate_stops_what_the_first_let_through(
 ) -> None:
     settings = Settings(open_networks=[OPEN])
     fetcher = CurlFetcher(settings, Resolver([web.dns_address]), AddressGate([OPEN]))
-    monkeypatch.setattr(fetcher, "_permitted", list)
+    monkeypatch.setattr(fetcher, "_permitted", lambda addresses, first: list(addresses))
     with pytest.raises(AddressRefused):
         await fetcher.fetch(f"http://127.0.0.1:{canary.port}/")
     await fetcher.close()

@@ -35,8 +35,8 @@ class Question(NamedTuple):
     truth: Path | None = None
     runs: int = 1
     host_gap_seconds: float | None = None
-    address_gap_seconds: float = 0.0
-    domain_gap_seconds: float = 0.0
+    address_gap_seconds: float | None = None
+    domain_gap_seconds: float | None = None
     allowed: Mapping[str, int] = {}
     has_links: bool = False
     is_running: bool = False
@@ -56,10 +56,10 @@ def audit(folder: CrawlFolder, settings: Settings, question: Question) -> Report
         with open_tables(folder) as tables:
             _judge_frontier(folder, tables, rows, settings, question, report)
             _judge_requests(asked, rows, queued_urls(tables), question, report)
-            _judge_pauses(asked, tables, settings, question, report)
+            _judge_pauses(asked, rows, tables, settings, question, report)
     else:
         _judge_requests(asked, rows, set(), question, report)
-        _judge_pauses(asked, None, settings, question, report)
+        _judge_pauses(asked, rows, None, settings, question, report)
     robots.look_for_disallowed(folder, rows, settings.user_agent, report)
     return report
 
@@ -104,19 +104,33 @@ def _judge_requests(
 
 
 def _judge_pauses(
-    asked: Sequence[Asked], tables: Tables | None, settings: Settings, question: Question, report: Report
+    asked: Sequence[Asked],
+    rows: Sequence[Row],
+    tables: Tables | None,
+    settings: Settings,
+    question: Question,
+    report: Report,
 ) -> None:
     hosts = list(tables.host_records()) if tables else []
     wanted = settings.min_delay_seconds if question.host_gap_seconds is None else question.host_gap_seconds
     longest = settings.max_crawl_delay_seconds
     delays = {host.name: max(wanted, min(host.crawl_delay_seconds, longest)) for host in hosts}
     addresses = {host.name: host.address for host in hosts}
-    for pauses in (
-        Pauses(Rule.HOST_GAP, "host", str, delays, wanted),
-        Pauses(Rule.ADDRESS_GAP, "address", lambda host: addresses.get(host, ""), {}, question.address_gap_seconds),
-        Pauses(Rule.DOMAIN_GAP, "registered domain", registered_domain, {}, question.domain_gap_seconds),
+    by_server.look_for_short_gaps(asked, Pauses(Rule.HOST_GAP, "host", str, delays, wanted), report)
+    # A host is asked again only after it answered; of two hosts the second may have the shorter way to the server. So
+    # what the settings promise is the moments of sending, which only the crawl knows.
+    sent = asked_by_rows([row for row in rows if row.status])
+    promised = (settings.ip_delay_seconds, settings.domain_delay_seconds)
+    wishes = (question.address_gap_seconds, question.domain_gap_seconds)
+    address_gap, domain_gap = (
+        min(promise, settings.min_delay_seconds) if wish is None else wish
+        for promise, wish in zip(promised, wishes, strict=True)
+    )
+    for wish, pauses in (
+        (wishes[0], Pauses(Rule.ADDRESS_GAP, "address", lambda host: addresses.get(host, ""), {}, address_gap)),
+        (wishes[1], Pauses(Rule.DOMAIN_GAP, "registered domain", registered_domain, {}, domain_gap)),
     ):
-        by_server.look_for_short_gaps(asked, pauses, report)
+        by_server.look_for_short_gaps(sent if wish is None else asked, pauses, report)
 
 
 def _join(rows: Sequence[Row], records: Sequence[Kept], report: Report) -> None:

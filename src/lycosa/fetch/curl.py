@@ -18,11 +18,12 @@ import pycurl
 
 from lycosa.errors import AddressRefused, Unreachable, VisitError
 from lycosa.fetch.coding import content_codings, decode
-from lycosa.fetch.dns import Resolver
+from lycosa.fetch.dns import Resolver, literal_address
 from lycosa.fetch.gate import AddressGate
 from lycosa.fetch.head import Authority, Head, HeadLimits, read_head, request_head, request_lines, split_url
 from lycosa.fetch.multi import Multi
 from lycosa.fetch.trouble import Trouble, trouble_of
+from lycosa.fetch.turns import Turns
 from lycosa.model import Failure, Response
 from lycosa.settings import Settings
 
@@ -107,6 +108,7 @@ class CurlFetcher:
         *,
         ca_file: str = "",
         sweep_seconds: float = 1.0,
+        turns: Turns | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._settings = settings
@@ -115,6 +117,7 @@ class CurlFetcher:
         # The bundle that libcurl was built with may lie where another Linux keeps it.
         self._ca_file = ca_file or ssl.get_default_verify_paths().cafile
         self._sweep_seconds = sweep_seconds
+        self._turns = turns if turns and turns.are_wanted else None
         self._clock = clock
         self._limits = HeadLimits(settings.max_header_lines, settings.max_header_bytes, settings.max_header_line_bytes)
         self._lines = request_lines(settings.user_agent, ())
@@ -127,21 +130,30 @@ class CurlFetcher:
         self._is_closed = False
 
     async def fetch(
-        self, url: str, *, headers: Sequence[tuple[str, str]] = (), max_body_bytes: int | None = None
+        self, url: str, *, address: str = "", headers: Sequence[tuple[str, str]] = (), max_body_bytes: int | None = None
     ) -> Response:
         """One GET and its answer, whatever its status; raises `VisitError`."""
         where = split_url(url)
         lines = request_lines(self._settings.user_agent, headers) if headers else self._lines
         request = _Request(url, where, lines, max_body_bytes or self._settings.max_body_bytes)
-        addresses = self._permitted(self._resolver.known(where.host) or await self._resolver.addresses(where.host))
+        known = self._resolver.known(where.host) or await self._resolver.addresses(where.host)
+        addresses = self._permitted(known, first=address)
         async with self._open_requests:
-            for address in addresses[:-1]:
+            for first in addresses[:-1]:
                 try:
-                    return await self._exchange(request, address)
+                    return await self._exchange(request, first)
                 except Unreachable as failure:
                     if failure.reason is not Failure.CONNECT:
                         raise
             return await self._exchange(request, addresses[-1])
+
+    def is_still_at(self, host: str, address: str) -> bool:
+        """Whether a host is known, without asking, to be at this address."""
+        return address in self._resolver.known(host) or address == literal_address(host)
+
+    async def address_of(self, host: str, usual: str) -> str:
+        """Where a host is to be asked; raises `VisitError`."""
+        return self._permitted(await self._resolver.addresses(host), first=usual)[0]
 
     async def prefetch(self, hosts: Sequence[str]) -> None:
         """Resolve names that will be needed soon. Never raises."""
@@ -159,17 +171,24 @@ class CurlFetcher:
             self._multi = None
         await self._resolver.close()
 
-    def _permitted(self, addresses: Sequence[str]) -> list[str]:
+    def _permitted(self, addresses: Sequence[str], first: str = "") -> list[str]:
         permitted = [address for address in addresses if self._gate.permits(address)]
         if not permitted:
             self._gate.check(addresses[0])
+        if first in permitted:
+            permitted.remove(first)
+            permitted.insert(0, first)
         return permitted[:MAX_ADDRESSES]
 
     async def _exchange(self, request: _Request, address: str) -> Response:
         if self._is_closed:
             raise Unreachable(Failure.RESET, "the fetcher is closed", sent=False)
+        if self._turns:
+            await self._turns.wait(request.where.host, address)
         started_at = self._clock()
         slot = self._start(request, address)
+        if self._turns:
+            self._turns.note(request.where.host, address)
         try:
             trouble = await slot.done
             return self._response(request, slot, trouble, started_at)

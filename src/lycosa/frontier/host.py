@@ -7,6 +7,7 @@ from typing import Any
 
 from lycosa.frontier.rules import is_in_trouble
 from lycosa.frontier.tables import HostRecord
+from lycosa.url.domain import registered_domain
 
 HEAD_ENTRIES = 16
 _NUMBER_BYTES = 4
@@ -15,11 +16,23 @@ _NUMBER_BYTES = 4
 class Host:
     """The back queue is on disk; `head` holds every queued entry up to `last_key`, and only while active."""
 
-    __slots__ = ("has_more", "head", "is_active", "is_ready", "last_key", "owner", "record", "token", "turn")
+    __slots__ = (
+        "domain",
+        "has_more",
+        "head",
+        "is_active",
+        "is_ready",
+        "last_key",
+        "owner",
+        "record",
+        "token",
+        "turn",
+    )
 
     def __init__(self, record: HostRecord, owner: int) -> None:
         self.record = record
         self.owner = owner
+        self.domain = registered_domain(record.name)
         self.head: list[tuple[bytes, bytes]] = []
         self.last_key = b""
         self.has_more = False  # there are entries behind `last_key`

@@ -9,7 +9,8 @@ Changes go into the caller's batch; records stay in memory at least until that b
 from __future__ import annotations
 
 import random
-from collections import OrderedDict
+from collections import Counter, OrderedDict
+from collections.abc import Iterator
 from heapq import heappop, heappush
 from itertools import count
 from typing import Any
@@ -18,6 +19,7 @@ from lycosa.clock import Clock
 from lycosa.frontier import tables as t
 from lycosa.frontier.host import Host
 from lycosa.frontier.rules import RANKS, FrontierRules
+from lycosa.frontier.spacing import Spacing
 from lycosa.policy.ring import Ring
 
 CACHED_HOSTS = 20_000
@@ -27,16 +29,22 @@ PARK_SECONDS = 120.0
 TURN_VISITS = 64
 # Hosts brought in, or woken, by one call: a hundred thousand at once would keep all workers waiting.
 MAX_MOVES = 1_000
+# Hosts in memory that wait for the same address or domain. Those behind them leave it until it is nearly their turn:
+# fifty thousand blogs on one server would otherwise take every place.
+LINE_HOSTS = 64
+MAX_LINES = 1_000
 
 
 class HostTable:
     """All hosts of a crawl, of which only a bounded number is in memory."""
 
-    def __init__(self, tables: t.Tables, rules: FrontierRules, clock: Clock, epoch: int) -> None:
+    def __init__(self, tables: t.Tables, rules: FrontierRules, clock: Clock, epoch: int, spacing: Spacing) -> None:
         self._tables = tables
         self._rules = rules
         self._clock = clock
         self._epoch = epoch
+        self._spacing = spacing
+        self._lines: dict[str, float] = {}  # the last moment that was promised to a host out of memory
         self._started_at = clock()
         self._ring = Ring(range(max(1, rules.workers)))
         self._random = random.Random(epoch)
@@ -208,14 +216,30 @@ class HostTable:
             host.is_ready = True
             heappush(self._ready[host.owner], (host.record.free_at, next(self._ties), host))
 
-    def pop_ready(self, worker: int, now: float) -> Host | None:
-        """The host of this worker that has been free for longest; it stands ready no more."""
-        ready = self._ready[worker]
-        if not ready or ready[0][0] > now:
-            return None
-        host = heappop(ready)[2]
-        host.is_ready = False
-        return host
+    def ready(self, batch: Any, worker: int, now: float) -> Iterator[Host]:
+        """Hosts of this worker that may be asked, by the moment since when; each stands ready no more."""
+        ready, waiting = self._ready[worker], Counter[str]()
+        while ready and ready[0][0] <= now:
+            host = heappop(ready)[2]
+            host.is_ready = False
+            due = self._spacing.free_at(host.domain, host.record.address)
+            if due <= now:
+                yield host
+                continue
+            name = host.record.address or host.domain
+            waiting[name] += 1
+            if waiting[name] <= LINE_HOSTS:
+                host.is_ready = True
+                heappush(ready, (due, next(self._ties), host))
+            else:
+                self.park(batch, host, self._end_of_line(name, now))
+
+    def _end_of_line(self, name: str, now: float) -> float:
+        gap = self._spacing.shortest_gap
+        if len(self._lines) > MAX_LINES:
+            self._lines = {line: until for line, until in self._lines.items() if until > now}
+        self._lines[name] = until = max(self._lines.get(name, 0.0), now + gap * LINE_HOSTS / 2) + gap
+        return until
 
     def next_at(self, worker: int | None = None) -> float | None:
         """When a host of this worker (None: of any) may be ready without further news; not later than the truth."""

@@ -25,6 +25,7 @@ from lycosa.frontier.rules import (
     rank_of,
     robots_target,
 )
+from lycosa.frontier.spacing import Place, Spacing
 from lycosa.model import (
     History,
     Kind,
@@ -41,6 +42,7 @@ from lycosa.policy.politeness import delay_seconds
 from lycosa.policy.retry import retry_at
 from lycosa.policy.ring import Ring
 from lycosa.ports import Counts
+from lycosa.url.domain import registered_domain
 
 
 class _Host:
@@ -53,6 +55,7 @@ class _Host:
         self.crawl_delay_seconds = 0.0
         self.fetch_seconds = 0.0
         self.failures = 0
+        self.address = ""
         self.origins: dict[str, OriginState] = {}
 
     @property
@@ -66,6 +69,7 @@ class _Held(msgspec.Struct):
     worker: int
     expires_at: float
     free_at_before: float
+    spaced: Place
 
 
 class MemoryFrontier:
@@ -83,6 +87,7 @@ class MemoryFrontier:
         self._claims = Claims(self._contents.get, self._leases)
         self._groups = MemoryContentGroups()
         self._serial = count(1)
+        self._spacing = Spacing(rules.pace)
         self._ring = Ring(range(max(1, rules.workers)))
         self._counts = dict.fromkeys((field.name for field in msgspec.structs.fields(Counts)), 0)
         self._key = secrets.token_bytes(16)
@@ -101,9 +106,11 @@ class MemoryFrontier:
             if host.queue and not host.token and host.due_at <= now and self._ring.owner(name) == worker
         ]
         leases: list[Lease] = []
-        for _, name in sorted(free):
+        for name in self._in_order(free):
             if len(leases) == limit or not self._may_lease():
                 break
+            if self._spaced_at(name) > now:
+                continue
             if lease := self._lease(name, worker, now):
                 leases.append(lease)
         return leases
@@ -117,6 +124,18 @@ class MemoryFrontier:
                 late.append(settlement.token)
                 self._counts["late"] += 1
         return late
+
+    async def approach(self, token: int, address: str) -> bool:
+        if not (held := self._leases.get(token)):
+            return False
+        host = self._hosts[held.target.host]
+        host.address = address
+        if place := self._spacing.approach(held.spaced, address, self._clock()):
+            held.spaced = place
+            return True
+        self._end_lease(token)
+        self._unask(host, held)
+        return False
 
     async def is_finished(self) -> bool:
         if self._leases:
@@ -156,7 +175,7 @@ class MemoryFrontier:
         if self._may_lease():
             moments += [due for due, _, _ in self._delayed]
             moments += [
-                host.due_at
+                max(host.due_at, self._spaced_at(name))
                 for name, host in self._hosts.items()
                 if host.queue and not host.token and self._ring.owner(name) == worker
             ]
@@ -220,6 +239,13 @@ class MemoryFrontier:
         leased = sum(held.target.kind is Kind.PAGE for held in self._leases.values())
         return not self.rules.max_pages or self._pages() + leased < self.rules.max_pages
 
+    def _in_order(self, free: list[tuple[float, str]]) -> list[str]:
+        """Hosts that are free, by the moment since when."""
+        return [name for _, name in sorted(free)]
+
+    def _spaced_at(self, name: str) -> float:
+        return self._spacing.free_at(registered_domain(name), self._hosts[name].address)
+
     def _lease(self, name: str, worker: int, now: float) -> Lease | None:
         """The first of a host's queue, or its robots.txt; None if the host must wait for that."""
         host = self._hosts[name]
@@ -237,12 +263,14 @@ class MemoryFrontier:
                 robots_at = state.fetched_at
         token = host.token = next(self._serial)
         expires_at = now + self.rules.lease_seconds
-        self._leases[token] = _Held(target, place, worker, expires_at, host.free_at)
+        spaced = Place(registered_domain(name), host.address, token)
+        self._spacing.note(spaced, now)
+        self._leases[token] = _Held(target, place, worker, expires_at, host.free_at, spaced)
         host.delay_seconds = delay_seconds(self.rules.pace, host.fetch_seconds, host.crawl_delay_seconds)
         host.free_at = now + host.delay_seconds
         past = self._known.get(target.fingerprint)
         validators = Validators(past.etag, past.last_modified, past.digest) if past else None
-        return Lease(token, target, expires_at, robots_at, validators)
+        return Lease(token, target, expires_at, robots_at, validators, host.address)
 
     def _end_lease(self, token: int) -> _Held | None:
         if held := self._leases.pop(token, None):
@@ -256,6 +284,12 @@ class MemoryFrontier:
         assert held, "only leases that are out are given back"
         host = self._hosts[held.target.host]
         host.free_at = now + host.delay_seconds
+        self._spacing.note(held.spaced, now)
+
+    def _unask(self, host: _Host, held: _Held) -> None:
+        """Nothing was sent, so nobody has been asked."""
+        host.free_at = held.free_at_before
+        self._spacing.undo(held.spaced)
 
     # ---- settling
 
@@ -270,8 +304,9 @@ class MemoryFrontier:
         if pause := pause_after(self.rules.pace, settlement, host.failures, host.crawl_delay_seconds):
             host.failures, host.fetch_seconds = pause.failures, settlement.fetch_seconds
             host.delay_seconds, host.free_at = pause.seconds, now + pause.seconds
+            host.address = settlement.address or host.address
         else:
-            host.free_at = held.free_at_before
+            self._unask(host, held)
         if held.place:
             del host.queue[bisect_left(host.queue, held.place)]
             self._counts["queued"] -= 1

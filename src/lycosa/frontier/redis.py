@@ -41,6 +41,7 @@ from lycosa.frontier.rules import (
     rank_of,
     robots_target,
 )
+from lycosa.frontier.spacing import ADDRESS_MARGIN
 from lycosa.model import (
     History,
     Kind,
@@ -72,6 +73,7 @@ _FOR_EVER = 2**52  # later than any ring
 
 _decode_state = msgspec.msgpack.Decoder(PartitionState).decode
 _decode_heads = msgspec.msgpack.Decoder(list[tuple[int, float]]).decode
+_decode_moments = msgspec.msgpack.Decoder(list[float]).decode
 _decode_moment = msgspec.msgpack.Decoder(tuple[float, int]).decode
 _decode_history = msgspec.msgpack.Decoder(History).decode
 
@@ -84,6 +86,7 @@ class _Held(msgspec.Struct):
     worker: int
     expires_at: float
     visits: int
+    address: str
     digests: list[bytes]
 
 
@@ -130,6 +133,7 @@ class RedisFrontier:
         self._claims_ended = asyncio.Event()
         self._joining: asyncio.Lock = asyncio.Lock()
         self._heart: asyncio.Task[None] | None = None
+        self._address_gap = rules.pace.address_gap_seconds * ADDRESS_MARGIN
         self._settings_version = 0
 
     async def _open(self) -> tuple[Crawl, int, list[str]]:
@@ -175,7 +179,7 @@ class RedisFrontier:
                 leases += given
                 if len(given) < share:
                     exhausted.add(partition)
-        return leases
+        return await self._permitted(leases)
 
     async def settle(self, settlements: Sequence[Settlement]) -> list[int]:
         await self._ready()
@@ -189,8 +193,19 @@ class RedisFrontier:
                 late.append(settlement.token)
         await self._push(ended)
         late += await self._settle(ended, strangers=list(late))
+        await self._unreserve(ended)
         await self._end_claims((settlement.token, held) for settlement, held in ended)
         return late
+
+    async def approach(self, token: int, address: str) -> bool:
+        await self._ready()
+        if not (held := self._held.get(token)):
+            return False
+        held.address = address
+        if not self._address_gap or not (due := (await self._reserve([(token, address)]))[token]):
+            return token in self._held
+        await self._defer([(token, due)])
+        return False
 
     async def is_finished(self) -> bool:
         await self._ready()
@@ -428,6 +443,7 @@ class RedisFrontier:
             "max_backoff": pace.max_backoff_seconds,
             "circuit": pace.circuit_seconds,
             "circuit_failures": CIRCUIT_FAILURES,
+            "domain_gap": pace.domain_gap_seconds,
         }
 
     def _leases_of(self, answer: _Answer, worker: int) -> list[Lease]:
@@ -435,15 +451,63 @@ class RedisFrontier:
         for token in expired:
             self._drop(token)
         leases = []
-        for place, (token, host, rank, robots_at, expires_at, mark) in enumerate(rows):
+        for place, (token, host, rank, robots_at, expires_at, mark, address) in enumerate(rows):
             entry, past = answer.blobs[2 * place : 2 * place + 2]
             target = target_of(entry, host, rank) if rank >= 0 else robots_target(origin_under(mark, host), host)
             history = _decode_history(past) if past else None
             visits = history.visits if history else 0
-            self._held[token] = _Held(target, rank >= 0, worker, expires_at, visits, [])
+            self._held[token] = _Held(target, rank >= 0, worker, expires_at, visits, address, [])
             validators = Validators(history.etag, history.last_modified, history.digest) if history else None
-            leases.append(Lease(token, target, float(expires_at), float(robots_at), validators))
+            leases.append(Lease(token, target, float(expires_at), float(robots_at), validators, address))
         return leases
+
+    # ---- addresses
+
+    async def _permitted(self, leases: list[Lease]) -> list[Lease]:
+        """The leases whose addresses may be asked now; the others come again when it is their turn."""
+        known = [(lease.token, lease.address) for lease in leases if lease.address]
+        if not known or not self._address_gap:
+            return leases
+        dues = await self._reserve(known)
+        deferred = [(token, due) for token, due in dues.items() if due]
+        await self._defer(deferred)
+        gone = {token for token, _ in deferred}
+        return [lease for lease in leases if lease.token not in gone]
+
+    async def _reserve(self, wanted: Sequence[tuple[int, str]]) -> dict[int, float]:
+        """When each lease may ask its address: 0 for now."""
+        wants: dict[int, list[tuple[str, int]]] = defaultdict(list)
+        for token, address in wanted:
+            wants[self._address_partition(address)].append((address, token))
+        args: dict[str, Any] = {"gap": self._address_gap}
+        if self._fake_clock:
+            args["now"] = self._fake_clock()
+        calls = [Call("reserve", partition, args | {"wants": some}) for partition, some in wants.items()]
+        dues: dict[int, float] = {}
+        for call, answer in zip(calls, await self._link.run(calls), strict=True):
+            moments = _decode_moments(answer)
+            dues |= {token: due for (_, token), due in zip(call.args["wants"], moments, strict=True)}
+        return dues
+
+    async def _defer(self, deferred: Sequence[tuple[int, float]]) -> None:
+        given_back: dict[int, list[tuple[int, str, str, float]]] = defaultdict(list)
+        for token, due in deferred:
+            if held := self._held.pop(token, None):
+                row = (token, held.target.host, held.address, due)
+                given_back[token % self._crawl.partitions].append(row)
+        await self._run([Call("defer", partition, {"leases": some}) for partition, some in given_back.items()])
+
+    async def _unreserve(self, ended: Iterable[tuple[Settlement, _Held]]) -> None:
+        """What was not sent has asked nobody."""
+        wants: dict[int, list[tuple[str, int]]] = defaultdict(list)
+        for settlement, held in ended:
+            if held.address and not _pause(settlement):
+                wants[self._address_partition(held.address)].append((held.address, settlement.token))
+        if wants and self._address_gap:
+            await self._link.run([Call("unreserve", partition, {"wants": some}) for partition, some in wants.items()])
+
+    def _address_partition(self, address: str) -> int:
+        return crc32(address.encode()) % self._crawl.partitions
 
     # ---- settling
 
@@ -514,6 +578,7 @@ class RedisFrontier:
             "host": target.host,
             "outcome": settlement.outcome.name.lower(),
             "pause": _pause(settlement),
+            "address": settlement.address or held.address,
             "retry": self._retry(target) if due is not None else False,
             "news": [_news(learnt)] if learnt and self._partition(host_of_origin(learnt.origin)) == home else [],
             "fingerprint": text(target.fingerprint),

@@ -11,7 +11,7 @@ from lycosa.errors import SettingsError
 from lycosa.frontier.redis_link import Link
 from lycosa.frontier.redis_value import encode
 
-FORMAT = 1
+FORMAT = 2
 
 
 class Crawl(msgspec.Struct, frozen=True, kw_only=True):

@@ -50,8 +50,8 @@ PASSING = (
 _UNSURE = (ConnectionError, TimeoutError, OSError)
 # The verbs of a partition, and those of the crawl as a whole; each stands behind what all of its kind share.
 _PRELUDES = {
-    "partition": ("add", "take", "settle", "release", "hold", "look", "readmit", "ring", "recall"),
-    "lookup": ("claim", "unclaim", "keep", "robots"),
+    "partition": ("add", "take", "settle", "defer", "release", "hold", "look", "readmit", "ring", "recall"),
+    "lookup": ("claim", "unclaim", "keep", "robots", "reserve", "unreserve"),
     "crawl": ("join", "beat", "leave", "done", "agree", "budget"),
 }
 

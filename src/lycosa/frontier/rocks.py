@@ -40,6 +40,7 @@ from lycosa.frontier.rules import (
     robots_target,
 )
 from lycosa.frontier.seen import SeenTable
+from lycosa.frontier.spacing import Place, Spacing
 from lycosa.model import (
     History,
     Kind,
@@ -73,6 +74,7 @@ class _Held(msgspec.Struct):
     expires_at: float
     free_at_before: float
     visits: int
+    place: Place
 
 
 class RocksFrontier:
@@ -88,7 +90,9 @@ class RocksFrontier:
             self._tables.close()
             raise
         epoch = self._tables.begin_run()
-        self._hosts = HostTable(self._tables, rules, self._clock, epoch)
+        # What an earlier run asked in its last moments is not known.
+        self._spacing = Spacing(rules.pace, self._clock()) if epoch > 1 else Spacing(rules.pace)
+        self._hosts = HostTable(self._tables, rules, self._clock, epoch, self._spacing)
         self._epoch = epoch
         self._tokens = count(epoch << 40 | 1)
         self._counts: dict[str, int] = msgspec.structs.asdict(self._tables.counts())
@@ -120,10 +124,12 @@ class RocksFrontier:
         self._hosts.activate(batch, now)
         leases: list[Lease] = []
         longest_pause = 0.0
-        while len(leases) < limit and self._may_lease() and (host := self._hosts.pop_ready(worker, now)):
+        for host in self._hosts.ready(batch, worker, now) if limit and self._may_lease() else ():
             if lease := self._lease(batch, host, worker, now):
                 leases.append(lease)
                 longest_pause = max(longest_pause, host.record.free_at - now)
+            if len(leases) == limit or not self._may_lease():
+                break
         if len(batch):
             self._tables.write(batch)
             self._commit.note_write()
@@ -144,6 +150,21 @@ class RocksFrontier:
         self._write(batch)
         await self._commit.durable()
         return late
+
+    async def approach(self, token: int, address: str) -> bool:
+        if not (held := self._leases.get(token)):
+            return False
+        now, record = self._clock(), held.host.record
+        record.address = address
+        if place := self._spacing.approach(held.place, address, now):
+            held.place = place
+            return True
+        self._end_lease(token)
+        self._unask(held)
+        batch = t.batch()
+        self._hosts.go_on(batch, held.host, now)
+        self._write(batch)
+        return False
 
     async def is_finished(self) -> bool:
         if self._leases:
@@ -280,21 +301,21 @@ class RocksFrontier:
                 return None
             else:
                 robots_at = state.fetched_at
-        past = self._past_of(target)
-        held = _Held(
-            host, target, key, worker, now + self.rules.lease_seconds, record.free_at, past.visits if past else 0
-        )
-        token = self._hand_out(batch, held, now)
+        past, token = self._past_of(target), next(self._tokens)
+        place = Place(host.domain, record.address, token)
+        self._spacing.note(place, now)
+        expires_at, visits = now + self.rules.lease_seconds, past.visits if past else 0
+        self._hand_out(batch, token, _Held(host, target, key, worker, expires_at, record.free_at, visits, place), now)
         validators = Validators(past.etag, past.last_modified, past.digest) if past else None
-        return Lease(token, target, held.expires_at, robots_at, validators)
+        return Lease(token, target, expires_at, robots_at, validators, record.address)
 
     def _past_of(self, target: Target) -> History | None:
         raw = self._tables.seen.get(target.fingerprint) if target.fingerprint else None
         return t.decode_history(raw) if raw else None
 
-    def _hand_out(self, batch: Any, held: _Held, now: float) -> int:
+    def _hand_out(self, batch: Any, token: int, held: _Held, now: float) -> None:
         """Note the lease, and durably that its host is not free: the request may go out any moment."""
-        token, record = next(self._tokens), held.host.record
+        record = held.host.record
         self._leases[token] = held
         self._leased_pages += held.target.kind is Kind.PAGE
         held.host.token = token
@@ -302,7 +323,6 @@ class RocksFrontier:
         record.free_at = now + record.delay_seconds
         record.leased_epoch = self._epoch
         self._hosts.note(batch, held.host)
-        return token
 
     def _end_lease(self, token: int) -> _Held | None:
         held = self._leases.pop(token, None)
@@ -318,7 +338,13 @@ class RocksFrontier:
         held = self._end_lease(token)
         assert held, "only leases that are out are given back"
         held.host.record.free_at = now + held.host.record.delay_seconds
+        self._spacing.note(held.place, now)
         self._hosts.go_on(batch, held.host, now)
+
+    def _unask(self, held: _Held) -> None:
+        """Nothing was sent, so nobody has been asked."""
+        held.host.record.free_at = held.free_at_before
+        self._spacing.undo(held.place)
 
     def _oldest_lease(self) -> list[_Held]:
         return [self._leases[next(iter(self._leases))]] if self._leases else []
@@ -358,7 +384,7 @@ class RocksFrontier:
         record = held.host.record
         pause = pause_after(self.rules.pace, settlement, record.failures, record.crawl_delay_seconds)
         if pause is None:
-            record.free_at = held.free_at_before
+            self._unask(held)
             return
         record.failures = pause.failures
         record.delay_seconds = pause.seconds

@@ -18,6 +18,18 @@ class Pace(msgspec.Struct, frozen=True):
     max_crawl_delay_seconds: float = 86_400.0
     max_backoff_seconds: float = 3600.0
     circuit_seconds: float = 1800.0
+    ip_delay_seconds: float = 0.5
+    domain_delay_seconds: float = 0.5
+
+    @property
+    def address_gap_seconds(self) -> float:
+        """From one request to the next at one address. Whoever waits for no host waits for no address either."""
+        return min(self.ip_delay_seconds, self.min_delay_seconds)
+
+    @property
+    def domain_gap_seconds(self) -> float:
+        """From one request to the next in one registered domain."""
+        return min(self.domain_delay_seconds, self.min_delay_seconds)
 
 
 def delay_seconds(pace: Pace, fetch_seconds: float, crawl_delay_seconds: float) -> float:

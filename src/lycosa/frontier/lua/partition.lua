@@ -13,6 +13,8 @@
 --   y            fingerprint -> history of a visited URL
 --   t            origin -> robots record
 --   c, k         digest -> URL that has this content; digest -> claim
+--   u<point>     the last request to a registered domain, whose hosts all stand at one point of the ring
+--   a<address>   the last request to an address; of whichever partition the address falls to
 --   g, o         the ring: points and owners, and the list of its nodes
 --
 -- Times are POSIX seconds. Redis counts them, and nobody else: machines need not agree on the time.
@@ -75,7 +77,7 @@ end
 
 -- A record is an array, which takes half the bytes and time of a map. These are its places.
 local POINT, NODE, RING, IS_LISTED, FREE_AT, PARKED_UNTIL = 1, 2, 3, 4, 5, 6
-local DELAY, CRAWL_DELAY, FETCH, FAILURES, RANKS, ORIGINS, LEASE = 7, 8, 9, 10, 11, 12, 13
+local DELAY, CRAWL_DELAY, FETCH, FAILURES, RANKS, ORIGINS, LEASE, ADDRESS = 7, 8, 9, 10, 11, 12, 13, 14
 -- Of an origin within it, and of the lease that is out.
 local MARK, FETCHED_AT, EXPIRES_AT, IS_PENDING, ITS_CRAWL_DELAY = 1, 2, 3, 4, 5
 local TOKEN, RANK, FREE_AT_BEFORE, IS_PAGE, MEMBER, VALUE = 1, 2, 3, 4, 5, 6
@@ -111,7 +113,7 @@ local function get_host(name, point)
   local host = find_host(name)
   if not host then
     state.hosts = state.hosts + 1
-    local record = { point, -1, -1, false, 0, 0, 0, 0, 0, 0, {}, {}, false }
+    local record = { point, -1, -1, false, 0, 0, 0, 0, 0, 0, {}, {}, false, '' }
     host = { name = name, record = record, was_healthy = false, is_dirty = true }
     hosts[name] = host
   end
@@ -288,6 +290,29 @@ local function learn(news)
   end
 end
 
+-- ---- domains
+
+-- Kept this much longer than it matters: `frontier/spacing.py` has the rules, the twins test holds them together.
+local KEPT_SECONDS = 10
+
+local function domain_key(record)
+  return tag .. 'u' .. string.format('%.0f', record[POINT])
+end
+
+-- A request goes out now.
+local function note_domain(record, token)
+  call('SET', domain_key(record), cmsgpack.pack({ now, token, record[ADDRESS] }),
+    'PX', math.ceil((record[DELAY] + KEPT_SECONDS) * 1000))
+end
+
+-- Nothing was sent under this lease.
+local function undo_domain(record, token)
+  local unit = call('GET', domain_key(record))
+  if unit and cmsgpack.unpack(unit)[2] == token then
+    call('DEL', domain_key(record))
+  end
+end
+
 -- ---- leases
 
 -- The lease with its host, or nothing if it is gone: settled, expired, given back.
@@ -309,6 +334,13 @@ end
 local function give_back(token, name)
   local _, host = end_lease(token, name)
   host.record[FREE_AT] = now + host.record[DELAY]
+  note_domain(host.record, token)
+end
+
+-- A lease ends before anything was sent: nobody has been asked.
+local function unask(host, lease)
+  host.record[FREE_AT] = lease[FREE_AT_BEFORE]
+  undo_domain(host.record, lease[TOKEN])
 end
 
 -- Members of the deadline index name the lease, whose it is, since which ring, and its host.

@@ -43,9 +43,9 @@ for _, visit in ipairs(args.visits) do
     end
     if visit.pause then
       rest(host.record, visit.pause)
+      host.record[ADDRESS] = visit.address
     else
-      -- Nothing was sent, so the host has not been asked.
-      host.record[FREE_AT] = ended[FREE_AT_BEFORE]
+      unask(host, ended)
     end
     if ended[RANK] >= 0 then
       dequeue(host, ended[RANK], ended[VALUE])

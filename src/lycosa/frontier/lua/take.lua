@@ -75,9 +75,12 @@ local function hand_out(host, rank, value, entry, robots_at)
   -- Written before the request can go out: whoever takes over after a crash finds the host resting.
   record[FREE_AT] = now + record[DELAY]
   host.is_dirty = true
+  if pace.domain_gap > 0 then
+    note_domain(record, token)
+  end
   state.leased = state.leased + 1
   state.leased_pages = state.leased_pages + (is_page and 1 or 0)
-  leases[#leases + 1] = { token, host.name, rank, robots_at, expires_at, rank < 0 and value or '' }
+  leases[#leases + 1] = { token, host.name, rank, robots_at, expires_at, rank < 0 and value or '', record[ADDRESS] }
   blobs[#blobs + 1] = rank < 0 and '' or value
   local past = rank >= 0 and entry[2] ~= '' and call('HGET', tag .. 'y', entry[2])
   blobs[#blobs + 1] = past or ''
@@ -103,6 +106,27 @@ local function lease(host)
   end
 end
 
+-- When the domain of a host may be asked: many names of it on one server, or on who knows which, are one server.
+local function domain_free_at(record)
+  local unit = pace.domain_gap > 0 and call('GET', domain_key(record))
+  if not unit then
+    return now
+  end
+  local at, _, address = unpack(cmsgpack.unpack(unit))
+  local is_elsewhere = record[ADDRESS] ~= '' and address ~= '' and record[ADDRESS] ~= address
+  return at + (is_elsewhere and pace.domain_gap or pace.min_delay)
+end
+
+-- Many wait for one domain: those behind the first ones are not looked at again each time it is free.
+local LINE_HOSTS = 64
+local postponed, lines = {}, {}
+
+local function postpone(host, due)
+  local point = host.record[POINT]
+  lines[point] = (lines[point] or 0) + 1
+  postponed[host.name] = due + math.max(0, lines[point] - LINE_HOSTS) * pace.min_delay
+end
+
 -- Hosts that now belong to another worker, or that wait for robots.txt, are passed over; not too many in one call.
 local MAX_PASSED = 200
 local seen = 0
@@ -116,11 +140,20 @@ while #leases < args.limit and seen < args.limit + MAX_PASSED do
   for _, name in ipairs(ready) do
     local host = find_host(name)
     if host.record[RING] == state.ring or owner(host.record[POINT]) == args.node then
-      lease(host)
+      local due = domain_free_at(host.record)
+      if due <= now then
+        lease(host)
+      else
+        postpone(host, due)
+      end
     else
       host.is_dirty = true
     end
   end
+end
+save_hosts()
+for name, due in pairs(postponed) do
+  call('ZADD', tag .. 'r' .. args.node, due, name)
 end
 touched[args.node] = true
 return reply({ leases, expired }, unpack(blobs))

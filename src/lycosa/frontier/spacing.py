@@ -1,0 +1,101 @@
+"""How far requests to one registered domain, and to one address, stand apart.
+
+Knows when each was last asked, and keeps only what was asked lately. The pauses of hosts are kept elsewhere.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from lycosa.policy.politeness import Pace
+
+# Between a lease and its request lies the worker's own haste, up to some hundredths of a second; two workers differ.
+ADDRESS_MARGIN = 1.1
+MIN_KEPT = 10_000
+_NEVER = float("-inf")
+
+
+class Asked(NamedTuple):
+    """The last request to a domain or an address: when, under which lease, and (of a domain) where."""
+
+    at: float
+    token: int
+    address: str = ""
+
+
+class Place(NamedTuple):
+    """Where a lease leads."""
+
+    domain: str
+    address: str
+    token: int
+
+
+class Spacing:
+    """When each domain and address may be asked again.
+
+    A domain that is asked at the address where it was asked last, or at one that is not known yet, waits as long as a
+    host does: many names of one domain on one server are one server. After a restart (`begun_at`) everything counts as
+    asked in that moment, since nobody knows what was.
+    """
+
+    def __init__(self, pace: Pace, begun_at: float = _NEVER) -> None:
+        self._host_gap = pace.min_delay_seconds
+        self._domain_gap = pace.domain_gap_seconds
+        self._address_gap = pace.address_gap_seconds * ADDRESS_MARGIN
+        self._longest_gap = max(self._host_gap, self._address_gap)
+        self.shortest_gap = min((gap for gap in (self._domain_gap, self._address_gap) if gap), default=0.0)
+        self._unknown = Asked(begun_at, 0)
+        self._domains: dict[str, Asked] = {}
+        self._addresses: dict[str, Asked] = {}
+        self._prune_at = MIN_KEPT
+
+    def free_at(self, domain: str, address: str) -> float:
+        """When the next request may go to this domain at this address; '' if that is not known."""
+        moment = _NEVER
+        if self._domain_gap:
+            last = self._domains.get(domain, self._unknown)
+            is_elsewhere = address and last.address and address != last.address
+            moment = last.at + (self._domain_gap if is_elsewhere else self._host_gap)
+        if address and self._address_gap:
+            moment = max(moment, self._addresses.get(address, self._unknown).at + self._address_gap)
+        return moment
+
+    def note(self, place: Place, now: float) -> None:
+        """A request goes out now."""
+        domain, address, token = place
+        if self._domain_gap:
+            self._domains[domain] = Asked(now, token, address)
+        if address and self._address_gap:
+            self._addresses[address] = Asked(now, token)
+        if len(self._domains) + len(self._addresses) > self._prune_at:
+            self._prune(now)
+
+    def undo(self, place: Place) -> None:
+        """Nothing was sent under this lease. What was asked before it is long enough ago, or it had not been given."""
+        domain, address, token = place
+        if (last := self._domains.get(domain)) and last.token == token:
+            del self._domains[domain]
+        self._undo_address(address, token)
+
+    def approach(self, place: Place, address: str, now: float) -> Place | None:
+        """The host of a lease is at this address, so the request goes there now; None if it may not yet."""
+        if not self._address_gap:
+            return place
+        last = self._addresses.get(address, self._unknown)
+        if last.token != place.token and last.at + self._address_gap > now:
+            return None
+        self._undo_address(place.address, place.token)
+        moved = place._replace(address=address)
+        self.note(moved, now)
+        return moved
+
+    def _undo_address(self, address: str, token: int) -> None:
+        if (last := self._addresses.get(address)) and last.token == token:
+            del self._addresses[address]
+
+    def _prune(self, now: float) -> None:
+        for table in (self._domains, self._addresses):
+            for name in [name for name, last in table.items() if last.at + self._longest_gap < now]:
+                del table[name]
+        self._prune_at = max(MIN_KEPT, 2 * (len(self._domains) + len(self._addresses)))
