@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from lycosa.errors import BackendLost
@@ -20,10 +22,10 @@ async def test_a_page_that_breaks_our_code_ends_its_own_visit_only(
 ) -> None:
     parse = PageParser.parse
 
-    def fragile(self: PageParser, body: bytes, content_type: str, x_robots: tuple[str, ...] = ()) -> Page:
+    def fragile(self: PageParser, body: bytes, *rest: Any, **named: Any) -> Page:
         if b"poison" in body:
             raise RuntimeError(complaint)
-        return parse(self, body, content_type, x_robots)
+        return parse(self, body, *rest, **named)
 
     monkeypatch.setattr(PageParser, "parse", fragile)
     seed = web.page("http://a.test/", page("/p", "/x"))
