@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from lycosa.dedupe.signature import signature_of
+from lycosa.dedupe.signature import NO_SIGNATURE, signature_of
 from lycosa.model import Page
 from lycosa.page.language import language_of
 from lycosa.page.summary import Method, summarise
@@ -37,10 +37,10 @@ class GistReader:
         text = telling_text(page)
         if not text:
             return Gist(page.language)
-        signature = signature_of(text)
+        signature = signature_of(text) if self._has_groups else NO_SIGNATURE
         return Gist(
             language_of(text, page.language),
-            signature.to_bytes() if self._has_groups else b"",
+            signature.to_bytes(),
             signature.digest,
             "" if self._summary == "none" else summarise(text, self._summary, self._sentences).text,
         )

@@ -72,6 +72,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     max_parse_nodes: Positive = 100_000
     max_text_chars: Positive = 1_000_000
     content_rules: dict[str, str] = {}
+    main_content: bool = True
     content_groups: bool = True
     summary: Literal["none", "weight", "tfidf", "frequency", "frequency-sentences", "context"] = "none"
     summary_sentences: Positive = 20
@@ -138,6 +139,7 @@ HELP: dict[str, str] = {
     "max_parse_nodes": "Pages with more elements give links only.",
     "max_text_chars": "Longer texts are cut.",
     "content_rules": "For a host or domain, a CSS selector of what its pages are about, instead of our own judgement.",
+    "main_content": "Whether the main content, comments, author and date of pages are looked for, beside the text.",
     "content_groups": "Whether pages whose texts are 90 % alike are put into groups.",
     "summary": "How pages are summarised in the `pages` table; a summary takes longer than the rest of a visit.",
     "summary_sentences": "Sentences of a summary.",

@@ -284,3 +284,13 @@ def test_any_bytes_make_a_page(body: bytes, content_type: str) -> None:
     # All of it can be written as UTF-8: no lone surrogates.
     assert msgspec.convert(msgspec.json.decode(msgspec.json.encode(page)), Page) == page
     assert all(link.href is not None for link in page.links)
+
+
+def test_main_content_is_left_out_where_it_is_not_wanted() -> None:
+    html = (
+        "<title>t</title><nav>menu</nav><article><h1>t</h1><p>" + "A long sentence of an article. " * 20 + "</article>"
+    )
+    assert parse(html).content
+    page = parse(html, limits=Settings(main_content=False))
+    assert (page.content, page.author, page.title) == ("", "", "t")
+    assert "A long sentence" in page.text

@@ -26,7 +26,8 @@ def read_html(
 ) -> Page:
     """The page an HTML text makes; `directives` came with its header. Past the parse limits: links without texts."""
     head, links, text, is_too_large = read(decoded.text, limits, agent)
-    content = _NO_CONTENT if is_too_large else extract(decoded.text, url, rules)
+    is_wanted = limits.main_content and not is_too_large
+    content = extract(decoded.text, url, rules) if is_wanted else _NO_CONTENT
     directives |= head.directives
     max_chars = limits.max_text_chars
     return Page(
