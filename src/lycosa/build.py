@@ -80,6 +80,7 @@ def frontier_rules(settings: Settings, workers: int) -> FrontierRules:
         seen_error=settings.seen_error,
         durability=settings.durability,
         workers=workers,
+        silence_seconds=settings.silence_seconds,
     )
 
 

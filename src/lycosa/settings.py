@@ -84,6 +84,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     seen_error: Share = 0.01
     max_active_hosts: Positive = 10_000
     lease_seconds: Seconds = 180.0
+    silence_seconds: Annotated[float, Meta(ge=1)] = 15.0
     durability: Literal["power", "process"] = "power"
 
     # The machine
@@ -149,6 +150,7 @@ HELP: dict[str, str] = {
     "seen_error": "The Bloom filter's share of false positives at that size.",
     "max_active_hosts": "Hosts held in memory at once.",
     "lease_seconds": "How long a worker may keep a URL before it is given to another.",
+    "silence_seconds": "Of several machines: how long one may say nothing before its work is given to the others.",
     "durability": "power: survives a power cut (group fsync); process: survives kill -9.",
     "workers": "Worker processes; 0 means one per core.",
     "warc_bytes": "A WARC file is closed at this size.",

@@ -27,7 +27,7 @@ from lycosa.frontier import redis_check
 from lycosa.frontier.redis_budget import Budget, Grant
 from lycosa.frontier.redis_crawl import Crawl, open_crawl
 from lycosa.frontier.redis_link import Call, Link
-from lycosa.frontier.redis_members import BEAT_SECONDS, Members
+from lycosa.frontier.redis_members import Members
 from lycosa.frontier.redis_place import MAX_PARTITIONS, parse_address
 from lycosa.frontier.redis_ring import point_on_ring
 from lycosa.frontier.redis_state import Overview, PartitionState
@@ -126,7 +126,7 @@ class RedisFrontier:
         for warning in self.warnings:
             logger.warning("frontier: %s", warning)
         self._link = Link(self.address, replicas)
-        self._members = Members(self._link, self._crawl, name, max(1, rules.workers), fake_clock)
+        self._members = Members(self._link, self._crawl, name, rules, fake_clock)
         self._budget = Budget(self._link, self._crawl, rules.max_pages)
         self._overview = Overview(self._crawl.partitions)
         self._held: dict[int, _Held] = {}
@@ -313,7 +313,7 @@ class RedisFrontier:
 
     async def _beat_forever(self) -> None:
         while True:
-            await asyncio.sleep(BEAT_SECONDS)
+            await asyncio.sleep(self._members.beat_seconds)
             version = self._members.outlook.version
             if not await self._members.beat(self._run_for_answers):
                 logger.warning("%s took this machine for dead; it goes on as a new one", self.address)

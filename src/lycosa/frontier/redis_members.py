@@ -13,11 +13,11 @@ from lycosa.frontier.redis_crawl import Crawl
 from lycosa.frontier.redis_link import Call, Link
 from lycosa.frontier.redis_ring import ring_entries
 from lycosa.frontier.redis_value import text
+from lycosa.frontier.rules import FrontierRules
 
 NODES_PER_MACHINE = 1024
-BEAT_SECONDS = 2.0
-# Longer than a pause for breath of a busy machine, much shorter than a lease.
-SILENCE_SECONDS = 15.0
+# So many beats fit into the silence after which a machine is taken for dead.
+BEATS_PER_SILENCE = 8
 
 RunAll = Callable[[Sequence[Call]], Awaitable[list[Any]]]
 
@@ -38,14 +38,19 @@ class Outlook(msgspec.Struct, frozen=True):
 class Members:
     """This machine among the others. `run` sends calls to partitions."""
 
-    def __init__(self, link: Link, crawl: Crawl, name: str, workers: int, fake_clock: Clock | None) -> None:
+    def __init__(self, link: Link, crawl: Crawl, name: str, rules: FrontierRules, fake_clock: Clock | None) -> None:
         self._link = link
         self._crawl = crawl
         self._name = name
-        self._workers = workers
+        self._workers = max(1, rules.workers)
+        self._silence_seconds = rules.silence_seconds
         self._fake_clock = fake_clock
         self._nonce = secrets.token_hex(8)
         self.outlook = Outlook(-1, 0, [], 0, [], -1, 0, 0.0)
+
+    @property
+    def beat_seconds(self) -> float:
+        return self._silence_seconds / BEATS_PER_SILENCE
 
     def node(self, worker: int) -> int:
         """A worker of this machine as all machines know it."""
@@ -102,7 +107,7 @@ class Members:
             left = [partition for partition, (_, passed_on) in zip(left, answers, strict=True) if passed_on]
 
     async def _ask(self, verb: str, **args: Any) -> None:
-        args |= {"id": self._crawl.id, "nonce": self._nonce, "silence_seconds": SILENCE_SECONDS}
+        args |= {"id": self._crawl.id, "nonce": self._nonce, "silence_seconds": self._silence_seconds}
         if self._fake_clock:
             args["now"] = self._fake_clock()
         self.outlook = msgspec.msgpack.decode(await self._link.one(verb, None, args), type=Outlook)

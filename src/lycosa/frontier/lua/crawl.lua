@@ -3,7 +3,8 @@
 --
 -- KEYS[1] is the crawl's tag, `{lycosa:<crawl>}`:
 --   c      the crawl: its id, key and number of partitions
---   m, b   number -> machine; the time of each machine's last heartbeat
+--   m, b   number -> machine; when each machine was last heard, on the clock below
+--   u      a clock that stands still while nobody is heard, and the moment it was last looked at
 --   v      the ring: its version, its nodes, and the version that all partitions have
 --   x      node -> the ring version since which it is gone: its leases and hosts are still to be passed on
 --   s      the settings and seeds, with their version
@@ -41,9 +42,21 @@ local function forget(number)
   call('ZREM', tag .. 'b', number)
 end
 
+-- While the store was away nobody could be heard, and nobody was silent: that time does not count.
+local function heard_clock()
+  local clock, looked_at = 0, now
+  local packed = call('GET', tag .. 'u')
+  if packed then
+    clock, looked_at = unpack(cmsgpack.unpack(packed))
+  end
+  clock = clock + math.min(math.max(now - looked_at, 0), args.silence_seconds / 3)
+  call('SET', tag .. 'u', cmsgpack.pack({ clock, now }))
+  return clock
+end
+
 -- The machines whose heart stopped are gone.
-local function forget_the_silent()
-  local silent = call('ZRANGEBYSCORE', tag .. 'b', '-inf', now - args.silence_seconds)
+local function forget_the_silent(clock)
+  local silent = call('ZRANGEBYSCORE', tag .. 'b', '-inf', clock - args.silence_seconds)
   for _, number in ipairs(silent) do
     forget(number)
   end

@@ -1,6 +1,7 @@
 -- join: a machine takes part. One of the same name is its own past: the folder's lock says that it is dead.
 
-forget_the_silent()
+local clock = heard_clock()
+forget_the_silent(clock)
 local changed = {}
 for number, machine in pairs(machines()) do
   if machine.name == args.name then
@@ -14,7 +15,7 @@ end
 -- Whoever bore this number before, its leases are not ours.
 changed[number] = true
 call('HSET', tag .. 'm', number, cmsgpack.pack({ name = args.name, nonce = args.nonce, workers = args.workers }))
-call('ZADD', tag .. 'b', now, number)
+call('ZADD', tag .. 'b', clock, number)
 redraw(changed)
 args.number = number
 return cmsgpack.pack(outlook())
