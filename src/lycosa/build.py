@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from pathlib import Path
 from socket import gethostname
 
@@ -113,13 +113,16 @@ def is_shared(frontier: str) -> bool:
     return frontier.startswith(("redis", "rediss")) and "://" in frontier
 
 
-async def agree(settings: Settings, seeds: Sequence[ParsedUrl]) -> tuple[Settings, list[ParsedUrl]]:
-    """The settings and seeds by which all machines of a crawl go; a crawl of one machine has its own."""
+async def agree(settings: Settings, seeds: Sequence[ParsedUrl], asked: Set[str]) -> tuple[Settings, list[ParsedUrl]]:
+    """The settings and seeds by which all machines of a crawl go; a crawl of one machine has its own.
+
+    `asked` are the settings that the operator named here and now.
+    """
     if not is_shared(settings.frontier):
         return settings, list(seeds)
     from lycosa.frontier.redis_agree import agree as agree_in_store
 
-    agreed, urls = await agree_in_store(settings, [seed.url for seed in seeds])
+    agreed, urls = await agree_in_store(settings, [seed.url for seed in seeds], asked)
     return agreed, parse_seeds(urls)
 
 

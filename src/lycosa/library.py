@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import msgspec
 
-from lycosa.build import make_worker, open_frontier, parse_seeds, recover_folder, seed_targets, write_seeds
+from lycosa.build import agree, make_worker, open_frontier, parse_seeds, recover_folder, seed_targets, write_seeds
 from lycosa.clock import steady_clock
 from lycosa.dispatch import Counter, EmbeddedFrontier, LocalDispatch
 from lycosa.errors import SettingsError
@@ -65,6 +65,7 @@ class Crawler:
             raise SettingsError("no seeds: name a URL to start from, or the folder of a crawl")
         self._seeds = parse_seeds(seeds)
         self._settings = from_values(settings | {"workers": 1})
+        self._asked = frozenset(settings)
         self._folder = folder
         self._frontier: EmbeddedFrontier | None = None
         self._counter: Counter | None = None
@@ -116,8 +117,9 @@ class Crawler:
     async def _running(self, folder: CrawlFolder) -> AsyncIterator[asyncio.Task[None]]:
         """The crawl, as a task that ends with the last page; everything is closed when the context ends."""
         settings = self._settings
+        settings, seeds = await agree(settings, self._seeds, self._asked)
         folder.settings.write_text(as_toml(settings), encoding="utf-8")
-        write_seeds(folder, self._seeds)
+        write_seeds(folder, seeds)
         recover_folder(settings, folder)
         clock = steady_clock()
         self._waiting = waiting = _WaitingPages()
@@ -125,7 +127,7 @@ class Crawler:
         try:
             self._counter = counter = Counter(frontier, clock, settings.max_wait_seconds)
             key = frontier.crawl_key()
-            await frontier.add(seed_targets(settings, self._seeds, key))
+            await frontier.add(seed_targets(settings, seeds, key))
             worker = make_worker(settings, folder, 0, _PatientDispatch(counter, waiting), key, waiting.add)
             try:
                 running = asyncio.create_task(worker.run())

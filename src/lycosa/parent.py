@@ -6,7 +6,7 @@ import asyncio
 import signal
 import socket
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
 from enum import Enum
 from typing import IO
@@ -20,7 +20,7 @@ from lycosa.errors import BackendLost, LycosaError, SettingsError
 from lycosa.nursery import Nursery, NurseryLost, WorkerProcess
 from lycosa.observe.tally import Tally
 from lycosa.ports import Counts
-from lycosa.settings import Settings
+from lycosa.settings import Settings, as_toml
 from lycosa.store.files import SyncFailed
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.recover import Recovery
@@ -63,8 +63,9 @@ class Ending(Enum):
 class Parent:
     """Runs a crawl in a folder that the caller has locked."""
 
-    def __init__(self, settings: Settings, folder: CrawlFolder, lock_fd: int) -> None:
+    def __init__(self, settings: Settings, folder: CrawlFolder, lock_fd: int, asked: Set[str] = frozenset()) -> None:
         self._settings = settings
+        self._asked = asked  # settings that the operator named, rather than found in the folder
         self._folder = folder
         self._lock_fd = lock_fd
         self._clock = steady_clock()
@@ -95,8 +96,9 @@ class Parent:
 
     async def run(self, seeds: Sequence[ParsedUrl], *, revisit: bool = False) -> Ending:
         """Crawl until there is nothing left to do, or until `stop`."""
-        self._settings, seeds = await agree(self._settings, seeds)
+        self._settings, seeds = await agree(self._settings, seeds, self._asked)
         with self._disk():
+            self._write_settings()
             write_seeds(self._folder, seeds)
             self.recovery = recover_folder(self._settings, self._folder)
         self._frontier = frontier = open_frontier(self._settings, self._folder.frontier, self._workers, self._clock)
@@ -115,6 +117,12 @@ class Parent:
         finally:
             with self._disk():
                 await frontier.close()
+
+    def _write_settings(self) -> None:
+        """Those in force, whole or not at all: the next start reads them."""
+        fresh = self._folder.settings.with_suffix(".new")
+        fresh.write_text(as_toml(self._settings), encoding="utf-8")
+        fresh.replace(self._folder.settings)
 
     @contextmanager
     def _disk(self) -> Iterator[None]:

@@ -161,15 +161,21 @@ HELP: dict[str, str] = {
 
 def load(path: Path | None, changes: dict[str, Any]) -> Settings:
     """Settings from a TOML file with changes on top."""
-    values: dict[str, Any] = {}
-    if path is not None:
-        try:
-            values = tomllib.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise SettingsError(f"{path}: there is no such settings file") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise SettingsError(f"{path}: not valid TOML: {error}") from error
-    return from_values(values | changes)
+    return from_values((_read(path) if path else {}) | changes)
+
+
+def names_in(path: Path) -> set[str]:
+    """The settings that a TOML file names."""
+    return set(_read(path))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SettingsError(f"{path}: there is no such settings file") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path}: not valid TOML: {error}") from error
 
 
 def from_values(values: dict[str, Any]) -> Settings:

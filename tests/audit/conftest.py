@@ -32,7 +32,7 @@ class Evidence:
     def audit(self, *, own_log: bool = False, **question: object) -> Report:
         log = None if own_log else self.log
         asked = Question(log=log, truth=self.truth, has_links=True)._replace(**question)  # type: ignore[arg-type]
-        return audit(self.folder, folder_settings(self.folder), asked)
+        return audit([self.folder], folder_settings(self.folder), asked)
 
     def requests(self) -> list[LoggedRequest]:
         return list(read_log(self.log))

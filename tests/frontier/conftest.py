@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 # The contract's assertions explain themselves like those of tests.
-pytest.register_assert_rewrite("tests.frontier.contract", "tests.frontier.contract_spacing", "tests.frontier.stage")
+CONTRACTS = ("contract", "contract_spacing", "stage", "together")
+pytest.register_assert_rewrite(*(f"tests.frontier.{name}" for name in CONTRACTS))
 
 
 @pytest.fixture
@@ -18,3 +19,11 @@ def folder() -> Iterator[Path]:
     made = Path(tempfile.mkdtemp(prefix="lycosa-", dir=memory if memory.is_dir() else None))
     yield made / "frontier"
     shutil.rmtree(made)
+
+
+@pytest.fixture
+def space() -> Iterator[Path]:
+    memory = Path("/dev/shm")
+    made = Path(tempfile.mkdtemp(prefix="lycosa-crawl-", dir=memory if memory.is_dir() else None))
+    yield made
+    shutil.rmtree(made, ignore_errors=True)

@@ -383,26 +383,39 @@ async def test_a_server_that_could_lose_data_is_warned_of(server: RedisServer, m
 
 async def test_the_first_machine_sets_and_the_others_follow(address: str) -> None:
     first = Settings(frontier=address, max_pages=70, workers=3)
-    assert await agree(first, ["http://x/"]) == (first, ["http://x/"])
-    second, seeds = await agree(Settings(frontier=address, workers=5), [])
+    assert await agree(first, ["http://x/"], {"max_pages"}) == (first, ["http://x/"])
+    second, seeds = await agree(Settings(frontier=address, workers=5), [], {"workers"})
     assert (second.max_pages, second.workers, seeds) == (70, 5, ["http://x/"])
 
 
 async def test_other_settings_are_refused_unless_meant(address: str) -> None:
-    await agree(Settings(frontier=address, max_pages=70), ["http://x/"])
-    with pytest.raises(SettingsError, match="max_pages is 70"):
-        await agree(Settings(frontier=address, max_pages=80), ["http://x/"])
+    asked = {"max_pages"}
+    await agree(Settings(frontier=address, max_pages=70), ["http://x/"], asked)
+    for other in (80, 0):
+        with pytest.raises(SettingsError, match="max_pages is 70"):
+            await agree(Settings(frontier=address, max_pages=other), ["http://x/"], asked)
     with pytest.raises(SettingsError, match="http://y/ is no seed"):
-        await agree(Settings(frontier=address), ["http://y/"])
-    changed, seeds = await agree(Settings(frontier=address + "&settings=update", max_pages=80), ["http://y/"])
+        await agree(Settings(frontier=address), ["http://y/"], set())
+    changed, seeds = await agree(Settings(frontier=address + "&settings=update", max_pages=80), ["http://y/"], asked)
     assert (changed.max_pages, seeds) == (80, ["http://x/", "http://y/"])
 
 
+async def test_what_a_folder_remembers_is_not_asked_for(address: str) -> None:
+    await agree(Settings(frontier=address, max_pages=70), ["http://x/"], {"max_pages"})
+    settings, _ = await agree(Settings(frontier=address, max_pages=60), [], set())
+    assert settings.max_pages == 70
+
+
+async def test_a_crawl_that_nobody_began_needs_seeds(address: str) -> None:
+    with pytest.raises(SettingsError, match="must name seeds"):
+        await agree(Settings(frontier=address), [], set())
+
+
 async def test_a_machine_at_work_hears_of_new_settings(machine: Open, address: str) -> None:
-    await agree(Settings(frontier=address), ["http://x/"])
+    await agree(Settings(frontier=address), ["http://x/"], set())
     stage = machine("a", silence_seconds=4.0)
     await stage.add("x/1")
-    await agree(Settings(frontier=address + "&settings=update", max_pages=80), [])
+    await agree(Settings(frontier=address + "&settings=update", max_pages=80), [], {"max_pages"})
     frontier = redis_of(stage)
     assert frontier._heart
     with pytest.raises(BackendLost, match="settings"):

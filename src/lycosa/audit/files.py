@@ -33,6 +33,7 @@ class Row(NamedTuple):
     warc_offset: int
     warc_length: int
     depth: int
+    folder: CrawlFolder
 
     @property
     def was_sent(self) -> bool:
@@ -43,6 +44,7 @@ class Row(NamedTuple):
 class Kept(NamedTuple):
     """A response or revisit record: where it lies and what it is about."""
 
+    folder: CrawlFolder
     file: str
     offset: int
     length: int
@@ -64,7 +66,7 @@ def rows_of(folder: CrawlFolder, report: Report) -> list[Row]:
     rows: list[Row] = []
     for path in sorted(folder.pages.glob("*.parquet")):
         try:
-            rows += _rows(path)
+            rows += _rows(folder, path)
         except (pa.ArrowException, OSError) as error:
             report.add(Rule.INVALID_PARQUET, path.name, str(error).splitlines()[0])
     for path in sorted(folder.links.glob("*.parquet")):
@@ -86,7 +88,7 @@ def records_of(folder: CrawlFolder, report: Report) -> list[Kept]:
         try:
             for member in _members(path):
                 seen += 1
-                _look_at(path.name, member, kept, report)
+                _look_at(folder, path.name, member, kept, report)
         except _Broken as error:
             report.add(Rule.INVALID_WARC, path.name, str(error))
             continue
@@ -104,11 +106,12 @@ def look_for_open_files(folder: CrawlFolder, report: Report) -> None:
             report.add(Rule.LEFT_OPEN, f"{part.name}/{path.name}", f"{path.stat().st_size:,} bytes")
 
 
-def _rows(path: Path) -> list[Row]:
+def _rows(folder: CrawlFolder, path: Path) -> list[Row]:
     # All columns are read, so that damage anywhere is met; few are kept.
     table = pq.read_table(path)
-    columns: dict[str, list[Any]] = {name: table.column(name).to_pylist() for name in Row._fields}
+    columns: dict[str, list[Any]] = {name: table.column(name).to_pylist() for name in Row._fields[:-1]}
     columns["fetched_at"] = [moment.timestamp() for moment in columns["fetched_at"]]
+    columns["folder"] = [folder] * len(table)
     return [Row(*values) for values in zip(*columns.values(), strict=True)]
 
 
@@ -133,7 +136,7 @@ def _members(path: Path) -> Iterator[_Member]:
             data = inflater.unused_data or stream.read(_STEP)
 
 
-def _look_at(file: str, member: _Member, kept: list[Kept], report: Report) -> None:
+def _look_at(folder: CrawlFolder, file: str, member: _Member, kept: list[Kept], report: Report) -> None:
     head, blank, rest = member.content.partition(b"\r\n\r\n")
     version, *lines = head.decode("utf-8", "replace").split("\r\n")
     fields = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
@@ -148,7 +151,7 @@ def _look_at(file: str, member: _Member, kept: list[Kept], report: Report) -> No
     kind, url = fields.get("warc-type", ""), fields.get("warc-target-uri", "")
     if kind not in ("response", "revisit"):
         return
-    kept.append(Kept(file, member.offset, member.length, url))
+    kept.append(Kept(folder, file, member.offset, member.length, url))
     if kind == "response" and not _is_digest_right(fields.get("warc-payload-digest", ""), rest[: int(size)]):
         report.add(Rule.INVALID_WARC, place, "its payload digest is wrong")
 

@@ -21,8 +21,8 @@ from lycosa.audit.books import (
 from lycosa.audit.files import Kept, Row, look_for_open_files, records_of, rows_of
 from lycosa.audit.report import Report, Rule
 from lycosa.errors import SettingsError
-from lycosa.frontier.tables import Tables
-from lycosa.observe.crawl_sql import has_frontier, open_tables
+from lycosa.frontier.books import Books
+from lycosa.observe.crawl_sql import has_frontier, open_books
 from lycosa.settings import Settings
 from lycosa.store.folder import CrawlFolder
 from lycosa.url.domain import registered_domain
@@ -42,25 +42,27 @@ class Question(NamedTuple):
     is_running: bool = False
 
 
-def audit(folder: CrawlFolder, settings: Settings, question: Question) -> Report:
-    """Judge a crawl; raises `SettingsError` for evidence that cannot be read."""
+def audit(folders: Sequence[CrawlFolder], settings: Settings, question: Question) -> Report:
+    """Judge a crawl by its folder, or by those of all its machines; raises `SettingsError` for evidence that cannot
+    be read."""
     report = Report(allowed=dict(question.allowed))
-    rows = rows_of(folder, report)
-    records = records_of(folder, report)
+    rows = [row for folder in folders for row in rows_of(folder, report)]
+    records = [kept for folder in folders for kept in records_of(folder, report)]
     if not question.is_running:
-        look_for_open_files(folder, report)
+        for folder in folders:
+            look_for_open_files(folder, report)
         _join(rows, records, report)
     asked = _asked(question, rows)
     report.figures |= {"requests": len(asked), "rows": len(rows), "records": len(records)}
-    if has_frontier(folder):
-        with open_tables(folder) as tables:
-            _judge_frontier(folder, tables, rows, settings, question, report)
-            _judge_requests(asked, rows, queued_urls(tables), question, report)
-            _judge_pauses(asked, rows, tables, settings, question, report)
+    if has_frontier(folders[0]):
+        with open_books(folders[0]) as books:
+            _judge_frontier(folders[0], books, rows, settings, question, report)
+            _judge_requests(asked, rows, queued_urls(books), question, report)
+            _judge_pauses(asked, rows, books, settings, question, report)
     else:
         _judge_requests(asked, rows, set(), question, report)
         _judge_pauses(asked, rows, None, settings, question, report)
-    robots.look_for_disallowed(folder, rows, settings.user_agent, report)
+    robots.look_for_disallowed(rows, settings.user_agent, report)
     return report
 
 
@@ -81,13 +83,13 @@ def _truth(path: Path) -> TruthFile:
 
 
 def _judge_frontier(
-    folder: CrawlFolder, tables: Tables, rows: Sequence[Row], settings: Settings, question: Question, report: Report
+    folder: CrawlFolder, books: Books, rows: Sequence[Row], settings: Settings, question: Question, report: Report
 ) -> None:
-    look_at_counters(tables, report)
-    look_for_stranded(tables, report)
-    look_for_pages_without_row(tables, rows, report)
+    look_at_counters(books, report)
+    look_for_stranded(books, report)
+    look_for_pages_without_row(books, rows, report)
     if question.has_links:
-        look_for_lost_links(folder, tables, rows, settings, report)
+        look_for_lost_links(folder, books, rows, settings, report)
 
 
 def _judge_requests(
@@ -106,12 +108,12 @@ def _judge_requests(
 def _judge_pauses(
     asked: Sequence[Asked],
     rows: Sequence[Row],
-    tables: Tables | None,
+    books: Books | None,
     settings: Settings,
     question: Question,
     report: Report,
 ) -> None:
-    hosts = list(tables.host_records()) if tables else []
+    hosts = list(books.hosts()) if books else []
     wanted = settings.min_delay_seconds if question.host_gap_seconds is None else question.host_gap_seconds
     longest = settings.max_crawl_delay_seconds
     delays = {host.name: max(wanted, min(host.crawl_delay_seconds, longest)) for host in hosts}
@@ -135,19 +137,20 @@ def _judge_pauses(
 
 def _join(rows: Sequence[Row], records: Sequence[Kept], report: Report) -> None:
     """Every row names a record of its own URL, and every record has a row."""
-    places = {(kept.file, kept.offset): kept for kept in records}
+    places = {(kept.folder, kept.file, kept.offset): kept for kept in records}
     named = set()
     for row in rows:
         if row.warc_offset < 0:
             if row.outcome in ("stored", "duplicate", "unchanged"):
                 report.add(Rule.ROW_WITHOUT_RECORD, row.url, "kept, and names no record")
             continue
-        kept = places.get((row.warc_file, row.warc_offset))
-        named.add((row.warc_file, row.warc_offset))
+        place = (row.folder, row.warc_file, row.warc_offset)
+        kept = places.get(place)
+        named.add(place)
         if kept is None or kept.length != row.warc_length:
             report.add(Rule.ROW_WITHOUT_RECORD, row.url, f"{row.warc_file} at {row.warc_offset}")
         elif kept.url != row.url:
             report.add(Rule.ROW_WITHOUT_RECORD, row.url, f"the record there is of {kept.url}")
     for kept in records:
-        if (kept.file, kept.offset) not in named:
+        if (kept.folder, kept.file, kept.offset) not in named:
             report.add(Rule.RECORD_WITHOUT_ROW, kept.url, f"{kept.file} at {kept.offset}")

@@ -11,11 +11,10 @@ from lycosa.audit.files import Row
 from lycosa.audit.report import Report, Rule
 from lycosa.model import origin_of
 from lycosa.policy.robots import RobotsMatcher, RobotsRecord, path_and_query, product_token, robots_verdict
-from lycosa.store.folder import CrawlFolder
 from lycosa.store.read import RecordLost, read_response
 
 
-def look_for_disallowed(folder: CrawlFolder, rows: Iterable[Row], user_agent: str, report: Report) -> None:
+def look_for_disallowed(rows: Iterable[Row], user_agent: str, report: Report) -> None:
     """Requests sent while the newest robots.txt of their origin forbade them. Redirected ones are not judged."""
     agent = product_token(user_agent)
     answers: dict[str, list[tuple[float, RobotsRecord | None]]] = defaultdict(list)
@@ -23,7 +22,7 @@ def look_for_disallowed(folder: CrawlFolder, rows: Iterable[Row], user_agent: st
     for row in sorted(rows, key=lambda row: row.fetched_at):
         origin = origin_of(row.url)
         if row.url == f"{origin}/robots.txt":
-            answers[origin].append((row.fetched_at, _record(folder, row, agent, answers[origin])))
+            answers[origin].append((row.fetched_at, _record(row, agent, answers[origin])))
         elif row.was_sent:
             pages.append(row)
     for row in pages:
@@ -34,13 +33,11 @@ def look_for_disallowed(folder: CrawlFolder, rows: Iterable[Row], user_agent: st
             report.add(Rule.DISALLOWED, row.url, "by the robots.txt in the WARC files")
 
 
-def _record(
-    folder: CrawlFolder, row: Row, agent: str, before: list[tuple[float, RobotsRecord | None]]
-) -> RobotsRecord | None:
+def _record(row: Row, agent: str, before: list[tuple[float, RobotsRecord | None]]) -> RobotsRecord | None:
     if row.warc_offset < 0 or 300 <= row.status < 400:
         return None
     try:
-        body = read_response(folder, row.warc_file, row.warc_offset, row.warc_length).body
+        body = read_response(row.folder, row.warc_file, row.warc_offset, row.warc_length).body
     except RecordLost:
         return None
     return robots_verdict(row.status, body, agent, row.fetched_at, before[-1][1] if before else None)

@@ -22,6 +22,7 @@ missed is known. Exit code 0: clean; 3: findings."""
 _EXAMPLES = """\
   lycosa audit --folder broad
   lycosa audit --folder crawl --log requests.jsonl --truth truth.json --json
+  lycosa audit --folder one --folder two --log requests.jsonl      (two machines of one crawl)
   lycosa audit --folder crawl --allow extra=64      (after a crash: what was under way may be fetched twice)
 """
 
@@ -31,7 +32,13 @@ def add_parser(commands: Any) -> None:
     parser = show.new_parser(
         commands, "audit", "check a crawl against its files and a server's log", _DESCRIPTION, _EXAMPLES
     )
-    show.add_folder_option(parser)
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        action="append",
+        metavar="DIR",
+        help="the folder of the crawl (default: crawl); once for each machine that took part",
+    )
     parser.add_argument("--log", type=Path, metavar="FILE", help="the request log of the simulated web")
     parser.add_argument("--truth", type=Path, metavar="FILE", help="the output of `lycosa simweb truth --json`")
     parser.add_argument("--links", action="store_true", help="read every page again and look for its links, too")
@@ -48,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     from lycosa.audit import Question, audit
     from lycosa.cli.status import running_process
 
-    folder = show.open_folder(options)
+    folders = [show.open_folder(path) for path in options.folder or [Path("crawl")]]
     question = Question(
         log=options.log,
         truth=options.truth,
@@ -58,9 +65,9 @@ def run(options: argparse.Namespace) -> int:
         domain_gap_seconds=options.domain_gap,
         allowed=dict(_allowance(text) for text in options.allow),
         has_links=options.links,
-        is_running=bool(running_process(folder)),
+        is_running=any(map(running_process, folders)),
     )
-    report = audit(folder, show.folder_settings(folder), question)
+    report = audit(folders, show.folder_settings(folders[0]), question)
     if options.json:
         show.print_json(report.as_json())
     else:

@@ -81,18 +81,17 @@ def add_parser(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     import uvloop
 
-    from lycosa import settings as settings_file
-    from lycosa.build import parse_seeds, read_seeds
+    from lycosa.build import is_shared, parse_seeds, read_seeds
     from lycosa.store.folder import CrawlFolder
 
     folder = CrawlFolder(options.folder)
     settings = _settings(options, folder)
     seeds = parse_seeds(_seed_texts(options, settings))
-    if not seeds and not read_seeds(folder):
+    # A crawl of many machines has its seeds in the store.
+    if not seeds and not read_seeds(folder) and not is_shared(settings.frontier):
         raise SettingsError("no seeds: name a URL to start from, or --seeds FILE, or the --folder of a crawl")
     folder.create()
     with folder.lock() as lock:
-        folder.settings.write_text(settings_file.as_toml(settings), encoding="utf-8")
         return uvloop.run(_crawl(options, settings, folder, seeds, lock.fd))
 
 
@@ -104,7 +103,7 @@ async def _crawl(
     from lycosa.observe.progress import Progress, summary
     from lycosa.parent import Ending, Parent
 
-    parent = Parent(settings, folder, lock_fd)
+    parent = Parent(settings, folder, lock_fd, frozenset(_asked(options)))
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, parent.stop)
@@ -128,15 +127,29 @@ def _write_report(folder: CrawlFolder) -> None:
 
 
 def _settings(options: argparse.Namespace, folder: CrawlFolder) -> Settings:
-    """Defaults, then the folder's own settings, then the file, then the command line."""
+    """The folder's own settings, or defaults, then the file, then the command line."""
     from lycosa import settings as settings_file
 
-    changes = dict(settings_file.parse_change(text) for text in options.set)
+    config = options.config or (folder.settings if folder.settings.exists() else None)
+    return settings_file.load(config, _changes(options))
+
+
+def _changes(options: argparse.Namespace) -> dict[str, Any]:
+    """What the command line itself asks for."""
+    from lycosa.settings import parse_change
+
+    changes = dict(parse_change(text) for text in options.set)
     for option, name in _OPTIONS.items():
         if (value := getattr(options, option)) is not None:
             changes[name] = value
-    config = options.config or (folder.settings if folder.settings.exists() else None)
-    return settings_file.load(config, changes)
+    return changes
+
+
+def _asked(options: argparse.Namespace) -> set[str]:
+    """The settings that the operator named now: on the command line, or in a file named there."""
+    from lycosa.settings import names_in
+
+    return {*_changes(options), *(names_in(options.config) if options.config else ())}
 
 
 def _seed_texts(options: argparse.Namespace, settings: Settings) -> list[str]:

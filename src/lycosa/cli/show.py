@@ -9,16 +9,17 @@ import argparse
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lycosa.errors import LycosaError, SettingsError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from lycosa.frontier.books import Books
     from lycosa.model import Response
     from lycosa.settings import Settings
     from lycosa.store.folder import CrawlFolder
@@ -47,6 +48,14 @@ def new_parser(commands: Any, name: str, help_: str, description: str, examples:
 def add_folder_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--folder", type=Path, default=Path("crawl"), metavar="DIR", help="the folder of the crawl (default: crawl)"
+    )
+
+
+def add_crawl_options(parser: argparse.ArgumentParser) -> None:
+    """Which crawl a command is about: by its folder, or by the frontier that its machines share."""
+    add_folder_option(parser)
+    parser.add_argument(
+        "--frontier", metavar="ADDRESS", help="instead of a folder: the crawl of many machines at redis://…"
     )
 
 
@@ -81,18 +90,56 @@ def opened_folder(options: argparse.Namespace) -> Iterator[CrawlFolder]:
     """The crawl that the command is about, while its tables are read; a damaged table is said in a sentence."""
     import duckdb
 
-    folder = open_folder(options)
+    folder = open_folder(options.folder)
     try:
         yield folder
     except duckdb.Error as error:
         raise LycosaError(f"{folder.path}: its tables cannot be read: {visible_lines(str(error))}") from error
 
 
-def open_folder(options: argparse.Namespace) -> CrawlFolder:
+class OpenedCrawl(NamedTuple):
+    """A crawl to look at. `folder` is None for a crawl seen from its shared frontier alone."""
+
+    folder: CrawlFolder | None
+    settings: Settings
+    seeds: list[ParsedUrl]
+    books: Books | None  # None: its frontier was kept in memory only
+
+
+@contextmanager
+def opened_crawl(options: argparse.Namespace) -> Iterator[OpenedCrawl]:
+    """The crawl that `add_crawl_options` chose, with the books of its frontier."""
+    if options.frontier:
+        with _opened_frontier(options.frontier) as crawl:
+            yield crawl
+        return
+    from lycosa.build import read_seeds
+    from lycosa.observe.crawl_sql import has_frontier, open_books
+
+    with opened_folder(options) as folder, ExitStack() as stack:
+        books = stack.enter_context(open_books(folder)) if has_frontier(folder) else None
+        yield OpenedCrawl(folder, folder_settings(folder), read_seeds(folder), books)
+
+
+@contextmanager
+def _opened_frontier(address: str) -> Iterator[OpenedCrawl]:
+    from lycosa.build import is_shared, parse_seeds
+    from lycosa.settings import from_values
+
+    if not is_shared(address):
+        raise SettingsError(f"--frontier takes the address of a shared frontier (redis://…), not {address!r}")
+    from lycosa.frontier.redis_books import RedisBooks
+
+    with closing(RedisBooks(address)) as books:
+        agreed, seeds = books.agreed()
+        yield OpenedCrawl(None, from_values({**agreed, "frontier": address}), parse_seeds(seeds), books)
+
+
+def open_folder(path: Path) -> CrawlFolder:
     """The crawl that the command is about."""
     from lycosa.store.folder import CrawlFolder
 
-    folder = CrawlFolder(options.folder)
+    folder = CrawlFolder(path)
     if not folder.exists:
         raise SettingsError(f"{folder.path}: there is no crawl in this folder; name another with --folder")
     return folder

@@ -6,6 +6,7 @@ import argparse
 import fcntl
 import os
 import time
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -14,14 +15,16 @@ from lycosa.cli import show
 from lycosa.ports import Counts
 
 if TYPE_CHECKING:
-    from lycosa.frontier.tables import Tables
-    from lycosa.settings import Settings
+    from lycosa.frontier.books import Books
     from lycosa.store.folder import CrawlFolder
 
 _EXAMPLES = """\
   lycosa status --folder broad
   lycosa status --folder broad --json | jq .counts.queued
+  lycosa status --frontier 'redis://10.0.0.1/0?crawl=web'
 """
+# Hosts that are looked through for the longest queues: some seconds' work.
+MAX_LOOKED_AT = 500_000
 _OUTCOMES = ("stored", "duplicate", "unchanged", "moved", "refused", "failed", "crashed", "read")
 
 
@@ -50,6 +53,7 @@ class Status(msgspec.Struct, frozen=True):
     last_visit_at: float
     disk_bytes: int
     hosts: list[QueuedHost]
+    machines: list[str]
 
 
 def add_parser(commands: Any) -> None:
@@ -61,15 +65,15 @@ def add_parser(commands: Any) -> None:
         "Show where a crawl stands, while it runs and after.",
         _EXAMPLES,
     )
-    show.add_folder_option(parser)
+    show.add_crawl_options(parser)
     parser.add_argument("--hosts", type=int, default=10, metavar="N", help="hosts with most queued (default: 10)")
     show.add_json_option(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    with show.opened_folder(options) as folder:
-        status = read_status(folder, max(0, options.hosts))
+    with show.opened_crawl(options) as crawl:
+        status = read_status(crawl, max(0, options.hosts))
     if options.json:
         counts = {"pages": status.counts.pages, **msgspec.structs.asdict(status.counts)}
         show.print_json({**msgspec.structs.asdict(status), "counts": counts})
@@ -78,33 +82,37 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def read_status(folder: CrawlFolder, max_hosts: int) -> Status:
+def read_status(crawl: show.OpenedCrawl, max_hosts: int) -> Status:
     """The status of a crawl now."""
-    from lycosa.frontier.tables import first_due
-    from lycosa.observe.crawl_sql import has_frontier, open_tables
-
-    settings, process = show.folder_settings(folder), running_process(folder)
+    folder, books = crawl.folder, crawl.books
+    process = running_process(folder) if folder else 0
     facts: dict[str, Any] = {
-        "folder": str(folder.path),
+        "folder": str(folder.path) if folder else "",
         "process": process,
-        "last_visit_at": _last_visit_at(folder),
-        "disk_bytes": folder.disk_bytes(),
+        "last_visit_at": _last_visit_at(folder) if folder else 0.0,
+        "disk_bytes": folder.disk_bytes() if folder else 0,
     }
-    if not has_frontier(folder):
+    if books is None:
         state = "running, with its frontier in memory" if process else "not running; its frontier was in memory only"
         return Status(state=state, counts=Counts(), **facts, **_NO_FRONTIER)
-    with open_tables(folder) as tables:
-        counts = tables.counts()
-        return Status(
-            state=_state(folder, settings, counts, process),
-            counts=counts,
-            waiting_hosts=sum(1 for _ in tables.waiting.keys()),
-            parked_hosts=sum(1 for _ in tables.parked.keys()),
-            next_retry_at=first_due(tables.delayed) or 0.0,
-            next_host_at=first_due(tables.parked) or 0.0,
-            hosts=_longest_queues(tables, max_hosts),
-            **facts,
-        )
+    counts, machines = books.counts(), _machines(books)
+    return Status(
+        state=_state(crawl, counts, is_running=process != 0 or bool(machines)),
+        counts=counts,
+        hosts=_longest_queues(books, max_hosts),
+        machines=machines,
+        **books.lines()._asdict(),
+        **facts,
+    )
+
+
+def _machines(books: Books) -> list[str]:
+    """The machines that crawl now, if several may."""
+    from lycosa.frontier.redis_books import RedisBooks
+
+    if not isinstance(books, RedisBooks) or not books.is_running():
+        return []
+    return [f"{name} ({workers} workers)" for name, workers in books.machines()]
 
 
 _NO_FRONTIER: dict[str, Any] = {
@@ -113,6 +121,7 @@ _NO_FRONTIER: dict[str, Any] = {
     "next_retry_at": 0.0,
     "next_host_at": 0.0,
     "hosts": [],
+    "machines": [],
 }
 
 
@@ -135,10 +144,11 @@ def running_process(folder: CrawlFolder) -> int:
     return 0
 
 
-def _state(folder: CrawlFolder, settings: Settings, counts: Counts, process: int) -> str:
-    if process:
+def _state(crawl: show.OpenedCrawl, counts: Counts, *, is_running: bool) -> str:
+    settings = crawl.settings
+    if is_running:
         return "running"
-    if folder.journals():
+    if crawl.folder and crawl.folder.journals():
         return "interrupted: it did not end by itself; the same command goes on, and nothing is lost"
     if settings.max_pages and counts.pages >= settings.max_pages:
         return f"finished: it reached its limit of {settings.max_pages:,} pages"
@@ -157,10 +167,11 @@ def _last_visit_at(folder: CrawlFolder) -> float:
     return row[0] / 1_000_000 if row and row[0] else 0.0
 
 
-def _longest_queues(tables: Tables, limit: int) -> list[QueuedHost]:
+def _longest_queues(books: Books, limit: int) -> list[QueuedHost]:
     from heapq import nlargest
 
-    longest = nlargest(limit, tables.host_records(), key=lambda host: host.queued)
+    hosts = books.hosts() if limit else iter(())
+    longest = nlargest(limit, islice(hosts, MAX_LOOKED_AT), key=lambda host: host.queued)
     now = time.time()
     return [
         QueuedHost(host.name, host.queued, host.visits, host.failures, host.free_at, waits_for(host, now))
@@ -184,7 +195,9 @@ def waits_for(host: Any, now: float) -> str:
 def _print(status: Status, now: float) -> None:
     counts = status.counts
     process = f" (process {status.process})" if status.process > 0 else ""
-    show.print_facts([("crawl", status.folder), ("state", f"{status.state}{process}")])
+    place = [("crawl", status.folder)] if status.folder else []
+    machines = [("machine", name) for name in status.machines]
+    show.print_facts([*place, ("state", f"{status.state}{process}"), *machines])
     print()
     show.print_facts(
         [
@@ -194,11 +207,11 @@ def _print(status: Status, now: float) -> None:
                 "queued",
                 f"{counts.queued:,} ({status.waiting_hosts:,} hosts wait, {status.parked_hosts:,} rest for long)",
             ),
-            ("under way", f"{counts.leased:,}" if status.process else ""),
+            ("under way", f"{counts.leased:,}" if status.process or status.machines else ""),
             ("to retry", f"{counts.delayed:,}{_when(status.next_retry_at, now)}"),
             *((name, f"{getattr(counts, name):,}") for name in _OUTCOMES),
-            ("last visit", show.moment(status.last_visit_at)),
-            ("on disk", show.size(status.disk_bytes)),
+            ("last visit", show.moment(status.last_visit_at) if status.folder else ""),
+            ("on disk", show.size(status.disk_bytes) if status.folder else ""),
         ]
     )
     if status.hosts:

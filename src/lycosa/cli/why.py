@@ -18,9 +18,8 @@ from lycosa.errors import SettingsError
 from lycosa.model import History, OutcomeKind, Refusal, Target, origin_of
 
 if TYPE_CHECKING:
-    from lycosa.frontier.tables import HostRecord, Tables
+    from lycosa.frontier.tables import HostRecord
     from lycosa.settings import Settings
-    from lycosa.store.folder import CrawlFolder
     from lycosa.url.canonical import ParsedUrl, Rejection
     from lycosa.url.fingerprint import Fingerprinter
     from lycosa.url.memo import KnownLink
@@ -31,6 +30,7 @@ MAX_SOURCES = 5
 _EXAMPLES = """\
   lycosa why https://example.org/private/ --folder broad
   lycosa why example.org/a --json
+  lycosa why example.org/a --frontier 'redis://10.0.0.1/0?crawl=web'
 """
 
 
@@ -61,14 +61,14 @@ def add_parser(commands: Any) -> None:
         _EXAMPLES,
     )
     parser.add_argument("url", metavar="URL", help="any URL, as a page or a person writes it")
-    show.add_folder_option(parser)
+    show.add_crawl_options(parser)
     show.add_json_option(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    with show.opened_folder(options) as folder:
-        answer = explain(folder, options.url, time.time())
+    with show.opened_crawl(options) as crawl:
+        answer = explain(crawl, options.url, time.time())
     if options.json:
         show.print_json({**msgspec.structs.asdict(answer), "facts": dict(answer.facts)})
         return 0
@@ -81,17 +81,15 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def explain(folder: CrawlFolder, text: str, now: float) -> Answer:
-    """What became of a URL in the crawl of this folder."""
-    from lycosa.observe.crawl_sql import open_tables
+def explain(crawl: show.OpenedCrawl, text: str, now: float) -> Answer:
+    """What became of a URL in a crawl."""
     from lycosa.url.canonical import ParsedUrl, UrlLimits, parse_seed
 
-    settings = show.folder_settings(folder)
+    settings = crawl.settings
     parsed = parse_seed(text, UrlLimits(settings.max_url_length, settings.max_path_depth))
     if not isinstance(parsed, ParsedUrl):
         return _rejected(settings, text, parsed)
-    with open_tables(folder) as tables:
-        return _Inquiry(folder, settings, tables, parsed, now).answer()
+    return _Inquiry(crawl, parsed, now).answer()
 
 
 def _rejected(settings: Settings, text: str, reason: Rejection) -> Answer:
@@ -108,22 +106,23 @@ def _rejected(settings: Settings, text: str, reason: Rejection) -> Answer:
 class _Inquiry:
     """One URL, looked for in every place where it could be."""
 
-    def __init__(self, folder: CrawlFolder, settings: Settings, tables: Tables, parsed: ParsedUrl, now: float) -> None:
-        from lycosa.build import link_policy, read_seeds
+    def __init__(self, crawl: show.OpenedCrawl, parsed: ParsedUrl, now: float) -> None:
+        from lycosa.build import link_policy
         from lycosa.url.fingerprint import Fingerprinter
 
-        key = tables.meta.get(b"key")
-        if key is None:
-            raise SettingsError(f"{folder.path}: this crawl has not begun")
-        self._folder = folder
-        self._settings = settings
-        self._tables = tables
+        if crawl.books is None:
+            raise SettingsError("the frontier of this crawl was kept in memory only, so nothing is known of it now")
+        if not (key := crawl.books.crawl_key()):
+            raise SettingsError("this crawl has not begun")
+        self._folder = crawl.folder
+        self._settings = crawl.settings
+        self._books = crawl.books
         self._parsed = parsed
         self._now = now
-        self._seeds = read_seeds(folder)
+        self._seeds = crawl.seeds
         self._fingerprinter: Fingerprinter = Fingerprinter(key)
-        self._link: KnownLink = link_policy(settings, self._seeds, self._fingerprinter).judge(parsed)
-        self._host = tables.host(parsed.host)
+        self._link: KnownLink = link_policy(crawl.settings, self._seeds, self._fingerprinter).judge(parsed)
+        self._host = crawl.books.host(parsed.host)
 
     def answer(self) -> Answer:
         if self._link.url == f"{self._link.origin}/robots.txt":
@@ -134,7 +133,7 @@ class _Inquiry:
             return self._waits(waiting, past)
         if past is not None:
             return self._visited(past)
-        if self._tables.seen.get(fingerprint) is not None:
+        if self._books.is_known(self._link.host, fingerprint):
             return self._new("known", "It is known, but in no queue at this moment: it is being visited, or just was.")
         return self._unknown()
 
@@ -142,36 +141,30 @@ class _Inquiry:
 
     def _past(self) -> tuple[History | None, bytes]:
         """Its row of the crawl-history table, and the fingerprint under which it has one."""
-        from lycosa.frontier.tables import decode_history
-
         own = self._link.fingerprint
         # Reached by a redirect from a URL that counts as the same page, it has a fingerprint of its own.
         moved = self._fingerprinter.fingerprint(f"{self._link.url}#moved")
         for fingerprint in (moved, own):
-            if raw := self._tables.seen.get(fingerprint):
-                return decode_history(raw), fingerprint
+            if past := self._books.history(self._link.host, fingerprint):
+                return past, fingerprint
         return None, own
 
     def _waiting_target(self, fingerprint: bytes) -> tuple[Target, float, int] | None:
         """The target in its host's queue or among the retries: with the moment it is due (0: now) and its place."""
-        from lycosa.frontier.tables import decode_target, due_of
-
-        if self._host is not None and self._host.queued:
-            prefix = self._host.number.to_bytes(4)
-            entries = self._tables.queue.items(from_key=prefix + self._host.cursor)
-            for place, (key, raw) in enumerate(islice(entries, MAX_LOOKED_AT)):
-                if not key.startswith(prefix):
-                    break
-                if (target := decode_target(raw)).fingerprint == fingerprint:
-                    return target, 0.0, place + 1
-        for key, raw in islice(self._tables.delayed.items(), MAX_LOOKED_AT):
-            if (target := decode_target(raw)).fingerprint == fingerprint:
-                return target, due_of(key), 0
+        queue = self._books.queue(self._host) if self._host else iter(())
+        for place, target in enumerate(islice(queue, MAX_LOOKED_AT)):
+            if target.fingerprint == fingerprint:
+                return target, 0.0, place + 1
+        for due, target in islice(self._books.retries(), MAX_LOOKED_AT):
+            if target.fingerprint == fingerprint:
+                return target, due, 0
         return None
 
     def _sources(self) -> list[Source]:
         from lycosa.store.read import connect
 
+        if self._folder is None:
+            return []
         query = "SELECT DISTINCT source, rel FROM links WHERE target = ? ORDER BY ALL LIMIT ?"
         with connect(self._folder) as connection:
             rows = connection.execute(query, [self._link.url, MAX_SOURCES]).fetchall()
@@ -235,7 +228,7 @@ class _Inquiry:
         from lycosa.rulebook import Ruling
 
         origin = origin_of(self._link.url)
-        raw = self._tables.robots.get(origin.encode())
+        raw = self._books.robots(origin)
         if not raw:
             return [("robots.txt", "not read yet")]
         record = msgspec.msgpack.decode(raw, type=Ruling).record
@@ -257,6 +250,8 @@ class _Inquiry:
         from lycosa.policy.robots import product_token
         from lycosa.store.read import RecordLost, response_of_visit, versions
 
+        if self._folder is None:
+            return ""
         for visit in reversed(versions(self._folder, url)):
             if visit.status == 200:
                 try:
@@ -310,11 +305,13 @@ class _Inquiry:
         if not self._link.in_scope:
             answer.state, answer.facts = "out of scope", self._scope_facts()
             answer.sentence = f"This crawl does not follow it: {self._link.verdict.value}."
+        elif not answer.linked_from and self._folder is None:
+            answer.sentence = "It is not known to the frontier; what links to it is told by the machines' folders."
         elif not answer.linked_from:
             answer.sentence = "It was never discovered: no page, redirect or sitemap that this crawl read leads to it."
         else:
             answer.sentence, answer.facts = self._not_followed(answer.linked_from)
-        if self._tables.meta.get(b"seen") == b"bloom" and self._link.in_scope:
+        if not self._books.is_exact and self._link.in_scope:
             answer.facts.append(("certainty", self._bloom_note()))
         return answer
 

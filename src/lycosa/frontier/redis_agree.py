@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 import msgspec
 
@@ -24,14 +24,17 @@ class Agreement(msgspec.Struct, frozen=True):
     seeds: list[str]
 
 
-async def agree(settings: Settings, seeds: Sequence[str]) -> tuple[Settings, list[str]]:
-    """The settings and seeds of the crawl: this command's if it is the first, else those of the store."""
+async def agree(settings: Settings, seeds: Sequence[str], asked: Set[str]) -> tuple[Settings, list[str]]:
+    """The settings and seeds of the crawl: this command's if it is the first, else those of the store.
+
+    Raises `SettingsError` where the command asked for something else than the store has.
+    """
     link = Link(parse_address(settings.frontier))
     try:
         crawl = await open_crawl(link)
         while True:
             stored = await _exchange(link, crawl)
-            wanted = _wanted(link.address, stored, settings, seeds)
+            wanted = _wanted(link.address, stored, settings, seeds, asked)
             # Somebody else may be the first in this very moment: then look again.
             if wanted.version == stored.version or (await _exchange(link, crawl, wanted)).version == wanted.version:
                 return _applied(settings, wanted), wanted.seeds
@@ -51,17 +54,21 @@ async def _exchange(link: Link, crawl: Crawl, wanted: Agreement | None = None) -
     )
 
 
-def _wanted(address: Address, stored: Agreement, mine: Settings, seeds: Sequence[str]) -> Agreement:
-    """What should be in force. Raises `SettingsError` where this command asks for something else than the store has."""
-    own, usual = _shared(mine), _shared(Settings())
+def _wanted(address: Address, stored: Agreement, mine: Settings, seeds: Sequence[str], asked: Set[str]) -> Agreement:
+    """What should be in force."""
+    own = shared(mine)
     if stored.version == 0:
+        if not seeds:
+            raise SettingsError(f"the crawl {address.crawl!r} has not begun, so its first machine must name seeds")
         return Agreement(1, own, list(seeds))
-    differing = [name for name, value in own.items() if value not in (usual[name], stored.settings.get(name))]
+    # A setting that is newer than the crawl has its default there.
+    in_force = shared(Settings()) | stored.settings
+    differing = [name for name, value in own.items() if name in asked and value != in_force[name]]
     added = [seed for seed in seeds if seed not in stored.seeds]
     if not differing and not added:
         return stored
     if not address.may_update:
-        what = f"{differing[0]} is {stored.settings.get(differing[0])!r}" if differing else f"{added[0]} is no seed"
+        what = f"{differing[0]} is {in_force[differing[0]]!r}" if differing else f"{added[0]} is no seed"
         raise SettingsError(
             f"the crawl {address.crawl!r} is under way with other settings: {what} there. Leave it out of this "
             "command, or add settings=update to the frontier's address to change it for all machines"
@@ -70,12 +77,20 @@ def _wanted(address: Address, stored: Agreement, mine: Settings, seeds: Sequence
     return Agreement(stored.version + 1, stored.settings | changes, stored.seeds + added)
 
 
-def _shared(settings: Settings) -> dict[str, object]:
+def shared(settings: Settings) -> dict[str, object]:
+    """The settings that are the same for all machines."""
     # As JSON gives it back: there a tuple is a list.
     values = msgspec.json.decode(msgspec.json.encode(settings))
     return {name: value for name, value in values.items() if name not in LOCAL}
 
 
+def local(settings: Settings) -> dict[str, object]:
+    """The settings that are this machine's own affair."""
+    return {name: value for name, value in msgspec.to_builtins(settings).items() if name in LOCAL}
+
+
 def _applied(mine: Settings, agreement: Agreement) -> Settings:
-    local = {name: value for name, value in msgspec.to_builtins(mine).items() if name in LOCAL}
-    return msgspec.convert(agreement.settings | local, Settings)
+    try:
+        return msgspec.convert(agreement.settings | local(mine), Settings)
+    except msgspec.ValidationError as error:
+        raise SettingsError(f"the settings of this crawl are those of another version of lycosa: {error}") from None

@@ -44,6 +44,12 @@ def text(raw: bytes) -> msgspec.Raw:
     return msgspec.Raw(_TEXT_32 + size.to_bytes(4) + raw)
 
 
+def raw_text(packed: msgspec.Raw) -> bytes:
+    """The bytes that `text` wrapped."""
+    whole = bytes(packed)
+    return whole[_start_of_text(whole, 0) :]
+
+
 def mark_of(origin: str, host: str) -> str:
     """What tells the origins of one host apart: `s` for https, then the port if it is not the usual one."""
     scheme, _, authority = origin.partition("://")
@@ -125,11 +131,13 @@ _entry_decoder = msgspec.msgpack.Decoder(Entry)
 
 
 def _end_of_text(packed: bytes, start: int) -> int:
+    first, begin = packed[start], _start_of_text(packed, start)
+    return begin + (first & 0x1F if begin == start + 1 else int.from_bytes(packed[start + 1 : begin]))
+
+
+def _start_of_text(packed: bytes, start: int) -> int:
     first = packed[start]
-    if first & 0xE0 == _MIN_TEXT_HEADER:
-        return start + 1 + (first & 0x1F)
-    width = {0xD9: 1, 0xDA: 2, 0xDB: 4}[first]
-    return start + 1 + width + int.from_bytes(packed[start + 1 : start + 1 + width])
+    return start + 1 + (0 if first & 0xE0 == _MIN_TEXT_HEADER else {0xD9: 1, 0xDA: 2, 0xDB: 4}[first])
 
 
 def number_of(fingerprint: bytes) -> str:

@@ -16,8 +16,12 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from lycosa import settings
+from lycosa.build import is_shared
 from lycosa.errors import SettingsError
-from lycosa.frontier.tables import HostRecord, Tables, decode_history
+from lycosa.frontier.books import Books
+from lycosa.frontier.rocks_books import RocksBooks
+from lycosa.frontier.tables import HostRecord
 from lycosa.model import History
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.read import connect
@@ -61,20 +65,36 @@ _HOSTS = pa.schema(
 
 
 def has_frontier(folder: CrawlFolder) -> bool:
-    """Whether the crawl keeps its frontier in its folder."""
-    return (folder.frontier / "CURRENT").exists()
+    """Whether the crawl keeps its frontier where it can be read: in its folder, or with other machines."""
+    return (folder.frontier / "CURRENT").exists() or bool(shared_frontier(folder))
+
+
+def shared_frontier(folder: CrawlFolder) -> str:
+    """The address of the frontier if other machines may share it, else empty."""
+    if not folder.settings.exists():
+        return ""
+    address = settings.load(folder.settings, {}).frontier
+    return address if is_shared(address) else ""
 
 
 @contextmanager
-def open_tables(folder: CrawlFolder) -> Iterator[Tables]:
-    """The frontier's tables to read, also while a crawl writes them. Raises `SettingsError` if there are none."""
+def open_books(folder: CrawlFolder) -> Iterator[Books]:
+    """The frontier's books to read, also while a crawl writes them. Raises `SettingsError` if there are none."""
     if not has_frontier(folder):
         raise SettingsError(f"{folder.path}: its frontier was kept in memory only, so nothing is known of it now")
-    tables = Tables(folder.frontier, read_only=True)
+    books = _books(folder)
     try:
-        yield tables
+        yield books
     finally:
-        tables.close()
+        books.close()
+
+
+def _books(folder: CrawlFolder) -> Books:
+    if not (address := shared_frontier(folder)):
+        return RocksBooks(folder.frontier)
+    from lycosa.frontier.redis_books import RedisBooks
+
+    return RedisBooks(address)
 
 
 def connect_for(folder: CrawlFolder, sql: str) -> duckdb.DuckDBPyConnection:
@@ -93,12 +113,11 @@ def add_frontier(connection: duckdb.DuckDBPyConnection, folder: CrawlFolder, wan
     history, hosts = _HISTORY.empty_table(), _HOSTS.empty_table()
     wanted = set(wanted)
     if wanted & {"history", "hosts"} and has_frontier(folder):
-        with open_tables(folder) as tables:
+        with open_books(folder) as books:
             if "history" in wanted:
-                visited = (decode_history(raw) for raw in tables.seen.values() if raw)
-                history = _table(_HISTORY, visited, _history_row)
+                history = _table(_HISTORY, books.histories(), _history_row)
             if "hosts" in wanted:
-                hosts = _table(_HOSTS, tables.host_records(), _host_row)
+                hosts = _table(_HOSTS, books.hosts(), _host_row)
     connection.register("history", history)
     connection.register("hosts", hosts)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import duckdb
 import msgspec
 
-from lycosa.observe.crawl_sql import has_frontier, open_tables
+from lycosa.errors import BackendLost
+from lycosa.observe.crawl_sql import has_frontier, open_books, shared_frontier
 from lycosa.observe.report_svg import REST
 from lycosa.ports import Counts
 from lycosa.store.folder import CrawlFolder
@@ -220,13 +221,23 @@ def _slow(ask: _Asker) -> list[SlowHost]:
 
 def _frontier(folder: CrawlFolder) -> tuple[Counts, list[QueuedHost]]:
     """Where all known URLs are, and the longest queues."""
-    from heapq import nlargest
-
     if not has_frontier(folder):
         return Counts(), []
-    with open_tables(folder) as tables:
-        counts = tables.counts()
-        hosts = (host for host in tables.host_records() if host.queued) if counts.queued else iter(())
+    try:
+        return _frontier_figures(folder)
+    except BackendLost:
+        # A store that other machines share may be gone by now; what this machine did is in its folder.
+        return Counts(), []
+
+
+def _frontier_figures(folder: CrawlFolder) -> tuple[Counts, list[QueuedHost]]:
+    from heapq import nlargest
+
+    with open_books(folder) as books:
+        counts = books.counts()
+        # Of a crawl of many machines only the counters: its hosts may be millions, and not on this machine.
+        is_listed = counts.queued > 0 and not shared_frontier(folder)
+        hosts = (host for host in books.hosts() if host.queued) if is_listed else iter(())
         longest = nlargest(TOP, hosts, key=lambda host: host.queued)
         return counts, [QueuedHost(host.name, host.queued, host.visits, host.failures) for host in longest]
 

@@ -1,0 +1,88 @@
+"""Looking at a crawl of many machines: by a machine's folder, or by the frontier that they share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lycosa.cli.main import main
+from lycosa.simweb import SimWebProcess, WebPlan
+
+from ..crawl.command import crawl
+from ..frontier.redis_servers import RedisServer, needs_redis
+
+pytestmark = needs_redis
+PLAN = WebPlan.named("clean", hosts=3, pages_per_host=3, crawl_delay_share=0.0, changes_per_day=(0.0,))
+
+
+class Shared:
+    """A crawl of one machine on Redis that ended."""
+
+    def __init__(self, folder: Path, address: str, seed: str) -> None:
+        self.folder = folder
+        self.address = address
+        self.seed = seed
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared]:
+    folder = tmp_path_factory.mktemp("shared") / "crawl"
+    with RedisServer() as server, SimWebProcess(PLAN) as web:
+        address = f"{server.address}?crawl=web"
+        ended = crawl(web, folder, *web.seeds, frontier=address, workers=1)
+        assert ended.exit_code == 0, ended.said
+        yield Shared(folder, address, web.seeds[0])
+
+
+def said(capsys: pytest.CaptureFixture[str], *command: str) -> Any:
+    assert main([*command, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_status_is_the_same_from_the_folder_and_from_the_frontier(
+    shared: Shared, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from_folder = said(capsys, "status", "--folder", str(shared.folder))
+    from_frontier = said(capsys, "status", "--frontier", shared.address)
+    assert from_folder["counts"] == from_frontier["counts"]
+    assert from_folder["counts"]["pages"] > 3
+    assert from_folder["state"] == from_frontier["state"] == "finished: everything known has been visited"
+    assert from_frontier["machines"] == []
+    assert main(["status", "--frontier", shared.address]) == 0
+    assert "finished" in capsys.readouterr().out
+
+
+def test_why_knows_what_became_of_a_url(shared: Shared, capsys: pytest.CaptureFixture[str]) -> None:
+    for place in (["--folder", str(shared.folder)], ["--frontier", shared.address]):
+        assert said(capsys, "why", shared.seed, *place)["state"] == "stored"
+        assert said(capsys, "why", "http://elsewhere.example/", *place)["state"] == "undiscovered"
+
+
+def test_query_reads_history_and_hosts(shared: Shared, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = ["--folder", str(shared.folder)]
+    assert said(capsys, "query", "SELECT count(*) AS n FROM history WHERE outcome = 'stored'", *folder)["n"] > 3
+    assert said(capsys, "query", "SELECT count(*) AS n FROM hosts", *folder)["n"] == 3
+
+
+def test_audit_finds_it_clean(shared: Shared, capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "audit", "--folder", str(shared.folder), "--links")["is_clean"]
+
+
+@pytest.mark.parametrize(
+    ("address", "code", "sentence"),
+    [
+        ("redis://127.0.0.1:1", 1, "cannot be read"),
+        ("rocks", 2, "redis://"),
+        ("redis://127.0.0.1:port", 2, "port must be a number"),
+        ("{address}-not", 2, "no such crawl"),
+    ],
+)
+def test_a_frontier_that_is_not_there_is_said_in_a_sentence(
+    shared: Shared, capsys: pytest.CaptureFixture[str], address: str, code: int, sentence: str
+) -> None:
+    assert main(["status", "--frontier", address.format(address=shared.address)]) == code
+    assert sentence in capsys.readouterr().err
