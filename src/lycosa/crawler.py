@@ -27,6 +27,7 @@ from lycosa.outcome import (
 )
 from lycosa.page.parser import PageParser
 from lycosa.page.sitemap import MAX_SITEMAP_BYTES, SitemapKind, parse_sitemap
+from lycosa.policy.ban import challenge_in
 from lycosa.policy.robots import MAX_ROBOTS_BYTES
 from lycosa.ports import Fetcher
 from lycosa.rulebook import Rulebook
@@ -97,8 +98,8 @@ class Visitor:
             return Unchanged(response)
         if response.is_redirect:
             return self._moved(target, response)
-        if not 200 <= response.status < 300:
-            return Failed(Failure.STATUS, str(response.status), response)
+        if failure := _failure_of(response):
+            return failure
         page = self._parse(response)
         links, discovered = self._discovery.of_page(target, page)
         digest = sha1(response.body, usedforsecurity=False).digest()
@@ -157,14 +158,23 @@ class Visitor:
         response = await self._fetcher.fetch(target.url, address=address, max_body_bytes=MAX_SITEMAP_BYTES)
         if response.is_redirect:
             return self._moved(target, response)
-        if not 200 <= response.status < 300:
-            return Failed(Failure.STATUS, str(response.status), response)
+        if failure := _failure_of(response):
+            return failure
         sitemap = parse_sitemap(response.body, target.url)
         # Up to 50 MiB once decoded, and of no more use: what is archived is what came.
         response = msgspec.structs.replace(response, body=b"")
         if sitemap.kind is SitemapKind.INDEX and target.depth >= MAX_SITEMAP_NESTING:
             return Read(response, [], note="sitemaps nested too deep")
         return Read(response, self._discovery.of_sitemap(target, sitemap), note=sitemap.error or "")
+
+
+def _failure_of(response: Response) -> Failed | None:
+    """What is wrong with an answer that should be a page."""
+    if challenge := challenge_in(response.status, response.headers, response.body):
+        return Failed(Failure.BANNED, f"{response.status}, {challenge}", response)
+    if not 200 <= response.status < 300:
+        return Failed(Failure.STATUS, str(response.status), response)
+    return None
 
 
 def conditions(validators: Validators | None) -> list[tuple[str, str]]:

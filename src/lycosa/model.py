@@ -39,6 +39,7 @@ class Failure(Enum):
     HEADERS = "headers-too-large"
     CODING = "content-coding"
     STATUS = "status"
+    BANNED = "banned"
     NO_LOCATION = "redirect-without-location"
     REDIRECTS = "too-many-redirects"
     ADDRESS = "address-refused"
@@ -132,6 +133,8 @@ class Settlement(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
     body_bytes: int = 0
     robots: RobotsNews | None = None
     address: str = ""
+    # The answer was a challenge or a captcha: not the page but the host refuses us.
+    is_ban: bool = False
     group: bytes = b""
 
 

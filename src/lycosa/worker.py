@@ -227,8 +227,9 @@ def settlement_of(lease: Lease, outcome: Settled) -> Settlement:
         case Moved() | Read():
             return msgspec.structs.replace(facts, robots=outcome.robots, sent=True)
         case Failed():
-            retry = outcome.reason in _PASSING and may_pass(facts.status)
-            return msgspec.structs.replace(facts, sent=outcome.sent, may_retry=retry)
+            is_ban = outcome.reason is Failure.BANNED
+            retry = is_ban or (outcome.reason in _PASSING and may_pass(facts.status))
+            return msgspec.structs.replace(facts, sent=outcome.sent, may_retry=retry, is_ban=is_ban)
         case Refused() | Crashed():
             return msgspec.structs.replace(facts, sent=isinstance(outcome, Crashed))
 

@@ -3,12 +3,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from pathlib import Path
 
 import pytest
 
 from lycosa.cli.main import main
-from lycosa.frontier.tables import Tables
+from lycosa.frontier.tables import Tables, encode
 from lycosa.store.folder import CrawlFolder
 
 from .world import World
@@ -100,3 +101,24 @@ def test_a_damaged_table_is_a_sentence(
     assert main([*arguments, "--folder", str(folder.path)]) == 3
     assert "its tables cannot be read" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_a_host_that_bans_is_named_with_the_time_of_the_next_try(
+    begun: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = CrawlFolder(shutil.copytree(begun.folder.path, tmp_path / "crawl"))
+    tables = Tables(folder.frontier)
+    record = tables.host("a.test")
+    assert record is not None
+    record.ban, record.failures, record.free_at = "banned: 403, cf-mitigated", 5, time.time() + 1800
+    tables.hosts[b"a.test"] = encode(record)
+    tables.close()
+    banned = status_of(folder.path, capsys)["banned"]
+    assert isinstance(banned, list)
+    assert [(host["host"], host["said"]) for host in banned] == [("a.test", "banned: 403, cf-mitigated")]
+    assert main(["status", "--folder", str(folder.path)]) == 0
+    out = capsys.readouterr().out
+    assert "hosts that told us to go away" in out
+    assert "the end of its ban" in out
+    assert main(["why", begun.url("/one"), "--folder", str(folder.path)]) == 0
+    assert "the end of its ban (banned: 403, cf-mitigated): next try in" in capsys.readouterr().out

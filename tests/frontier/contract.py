@@ -16,6 +16,7 @@ from lycosa.model import Kind, OutcomeKind, Settlement
 from lycosa.policy.politeness import Pace
 from lycosa.policy.ring import Ring
 
+from .contract_bans import BansContract
 from .contract_spacing import SpacingContract
 from .stage import DAY, FakeClock, OpenFrontier, Stage, errand, page, rules_pending, rules_read
 
@@ -27,7 +28,7 @@ def urls(leases: list) -> set[str]:  # type: ignore[type-arg]
     return {lease.target.url.removeprefix("http://") for lease in leases}
 
 
-class FrontierContract(SpacingContract):
+class FrontierContract(SpacingContract, BansContract):
     """Inherit, and say how a frontier is opened."""
 
     @pytest.fixture

@@ -57,7 +57,8 @@ def some_end(draw: Random, target: Target, now: float) -> dict[str, Any]:
     """How a visit may end, likely or not."""
     return {
         "outcome": draw.choice(list(OutcomeKind)),
-        "status": draw.choice([0, 200, 200, 200, 404, 429, 503]),
+        "status": draw.choice([0, 200, 200, 200, 403, 403, 404, 429, 503]),
+        "is_ban": draw.random() < 0.1,
         "sent": draw.random() < 0.8,
         "may_retry": draw.random() < 0.3,
         "fetch_seconds": draw.choice([0.0, 0.05, 3.0]),

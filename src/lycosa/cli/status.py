@@ -15,7 +15,10 @@ from lycosa.cli import show
 from lycosa.ports import Counts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lycosa.frontier.books import Books
+    from lycosa.frontier.tables import HostRecord
     from lycosa.store.folder import CrawlFolder
 
 _EXAMPLES = """\
@@ -39,6 +42,15 @@ class QueuedHost(msgspec.Struct, frozen=True):
     waits_for: str
 
 
+class BannedHost(msgspec.Struct, frozen=True):
+    """A host that told us to go away."""
+
+    host: str
+    said: str
+    until: float
+    queued: int
+
+
 class Status(msgspec.Struct, frozen=True):
     """A crawl at one moment. `process` is 0 unless a crawl runs on the folder."""
 
@@ -54,6 +66,7 @@ class Status(msgspec.Struct, frozen=True):
     disk_bytes: int
     hosts: list[QueuedHost]
     machines: list[str]
+    banned: list[BannedHost]
 
 
 def add_parser(commands: Any) -> None:
@@ -96,10 +109,12 @@ def read_status(crawl: show.OpenedCrawl, max_hosts: int) -> Status:
         state = "running, with its frontier in memory" if process else "not running; its frontier was in memory only"
         return Status(state=state, counts=Counts(), **facts, **_NO_FRONTIER)
     counts, machines = books.counts(), _machines(books)
+    queues, banned = _noteworthy_hosts(books, max_hosts)
     return Status(
         state=_state(crawl, counts, is_running=process != 0 or bool(machines)),
         counts=counts,
-        hosts=_longest_queues(books, max_hosts),
+        hosts=queues,
+        banned=banned,
         machines=machines,
         **books.lines()._asdict(),
         **facts,
@@ -122,6 +137,7 @@ _NO_FRONTIER: dict[str, Any] = {
     "next_host_at": 0.0,
     "hosts": [],
     "machines": [],
+    "banned": [],
 }
 
 
@@ -167,16 +183,29 @@ def _last_visit_at(folder: CrawlFolder) -> float:
     return row[0] / 1_000_000 if row and row[0] else 0.0
 
 
-def _longest_queues(books: Books, limit: int) -> list[QueuedHost]:
+def _noteworthy_hosts(books: Books, limit: int) -> tuple[list[QueuedHost], list[BannedHost]]:
+    """The hosts with the longest queues, and of those that banned us, too."""
     from heapq import nlargest
 
-    hosts = books.hosts() if limit else iter(())
-    longest = nlargest(limit, islice(hosts, MAX_LOOKED_AT), key=lambda host: host.queued)
-    now = time.time()
-    return [
+    banned: list[HostRecord] = []
+
+    def looked_at() -> Iterator[HostRecord]:
+        for host in islice(books.hosts() if limit else iter(()), MAX_LOOKED_AT):
+            if host.ban:
+                banned.append(host)
+            yield host
+
+    def by_queue(host: HostRecord) -> int:
+        return host.queued
+
+    longest, now = nlargest(limit, looked_at(), key=by_queue), time.time()
+    queues = [
         QueuedHost(host.name, host.queued, host.visits, host.failures, host.free_at, waits_for(host, now))
         for host in longest
         if host.queued
+    ]
+    return queues, [
+        BannedHost(host.name, host.ban, host.free_at, host.queued) for host in nlargest(limit, banned, key=by_queue)
     ]
 
 
@@ -189,6 +218,8 @@ def waits_for(host: Any, now: float) -> str:
     if host.free_at <= now:
         return "its turn"
     pause = show.duration(host.free_at - now)
+    if host.ban:
+        return f"the end of its ban ({host.ban}): next try in {pause}"
     return f"back-off after {host.failures:,} failures: {pause}" if host.failures else f"its pause: {pause}"
 
 
@@ -221,6 +252,17 @@ def _print(status: Status, now: float) -> None:
             [(host.host, host.queued, host.visits, host.failures, host.waits_for) for host in status.hosts],
             title="longest queues",
         )
+    if status.banned:
+        print()
+        show.print_table(
+            ["host", "queued", "said", "next try"],
+            [(host.host, host.queued, host.said, _until(host.until, now)) for host in status.banned],
+            title="hosts that told us to go away",
+        )
+
+
+def _until(due: float, now: float) -> str:
+    return f"in {show.duration(due - now)}" if due > now else "due"
 
 
 def _when(due: float, now: float) -> str:

@@ -38,7 +38,7 @@ from lycosa.model import (
     Validators,
     origin_of,
 )
-from lycosa.policy.politeness import delay_seconds
+from lycosa.policy.politeness import Standing, delay_seconds, slowed_seconds
 from lycosa.policy.retry import retry_at
 from lycosa.policy.ring import Ring
 from lycosa.ports import Counts
@@ -54,7 +54,7 @@ class _Host:
         self.delay_seconds = 0.0
         self.crawl_delay_seconds = 0.0
         self.fetch_seconds = 0.0
-        self.failures = 0
+        self.standing = Standing()
         self.address = ""
         self.origins: dict[str, OriginState] = {}
 
@@ -184,7 +184,7 @@ class MemoryFrontier:
     def idle_until(self) -> float | None:
         """When the next retry or back-off ends, if nothing else is left to do; None while there is work."""
         waiting = [host for host in self._hosts.values() if host.queue]
-        if self._leases or not all(is_in_trouble(host.failures, host.origins) for host in waiting):
+        if self._leases or not all(is_in_trouble(host.standing.failures, host.origins) for host in waiting):
             return None
         return min([due for due, _, _ in self._delayed] + [host.due_at for host in waiting], default=None)
 
@@ -266,7 +266,8 @@ class MemoryFrontier:
         spaced = Place(registered_domain(name), host.address, token)
         self._spacing.note(spaced, now)
         self._leases[token] = _Held(target, place, worker, expires_at, host.free_at, spaced)
-        host.delay_seconds = delay_seconds(self.rules.pace, host.fetch_seconds, host.crawl_delay_seconds)
+        delay = delay_seconds(self.rules.pace, host.fetch_seconds, host.crawl_delay_seconds)
+        host.delay_seconds = slowed_seconds(self.rules.pace, delay, host.standing.slowdown)
         host.free_at = now + host.delay_seconds
         past = self._known.get(target.fingerprint)
         validators = Validators(past.etag, past.last_modified, past.digest) if past else None
@@ -301,8 +302,9 @@ class MemoryFrontier:
             news = lost_robots(target, now)
         if news:
             self._learn_robots(news)
-        if pause := pause_after(self.rules.pace, settlement, host.failures, host.crawl_delay_seconds):
-            host.failures, host.fetch_seconds = pause.failures, settlement.fetch_seconds
+        pause = pause_after(self.rules.pace, settlement, host.standing, host.crawl_delay_seconds)
+        if pause:
+            host.standing, host.fetch_seconds = pause.standing, settlement.fetch_seconds
             host.delay_seconds, host.free_at = pause.seconds, now + pause.seconds
             host.address = settlement.address or host.address
         else:
@@ -310,7 +312,8 @@ class MemoryFrontier:
         if held.place:
             del host.queue[bisect_left(host.queue, held.place)]
             self._counts["queued"] -= 1
-        due = retry_at(self.rules.retry_pauses, target.attempt, now) if settlement.may_retry and held.place else None
+        may_retry = held.place and (settlement.may_retry or (pause and pause.is_ban))
+        due = retry_at(self.rules.retry_pauses, target.attempt, now) if may_retry else None
         if due is not None:
             later = msgspec.structs.replace(target, attempt=target.attempt + 1)
             insort(self._delayed, (max(due, host.free_at), next(self._serial), later))

@@ -35,6 +35,7 @@ from lycosa.frontier.redis_value import encode, entry_of, mark_of, number_of, or
 from lycosa.frontier.rules import (
     MAX_ORIGINS_PER_HOST,
     FrontierRules,
+    answer_of,
     history_of,
     host_of_origin,
     lost_robots,
@@ -54,7 +55,14 @@ from lycosa.model import (
     Validators,
     origin_of,
 )
-from lycosa.policy.politeness import CIRCUIT_FAILURES, MAX_RETRY_AFTER_SECONDS, is_host_trouble
+from lycosa.policy.politeness import (
+    BAN_REFUSALS,
+    CIRCUIT_FAILURES,
+    MAX_RETRY_AFTER_SECONDS,
+    MAX_SLOWDOWN,
+    RECOVERY,
+    Answer,
+)
 from lycosa.policy.retry import retry_at
 from lycosa.ports import Counts
 
@@ -444,6 +452,9 @@ class RedisFrontier:
             "circuit": pace.circuit_seconds,
             "circuit_failures": CIRCUIT_FAILURES,
             "domain_gap": pace.domain_gap_seconds,
+            "ban_refusals": BAN_REFUSALS,
+            "max_slowdown": MAX_SLOWDOWN,
+            "recovery": RECOVERY,
         }
 
     def _leases_of(self, answer: _Answer, worker: int) -> list[Lease]:
@@ -565,29 +576,35 @@ class RedisFrontier:
 
     def _visit(self, settlement: Settlement, held: _Held) -> dict[str, Any]:
         """A settlement as the script takes it."""
-        target, now = held.target, self._now()
+        target = held.target
         home = self._partition(target.host)
         learnt = self._learnt(settlement, held)
-        may_retry = settlement.may_retry and held.is_queued
-        due = retry_at(self.rules.retry_pauses, target.attempt, now) if may_retry else None
-        history = b""
-        if target.fingerprint and self.address.keeps_history:
-            history = encode(history_of(target, settlement, held.visits + 1, now, due))
+        may_ban = answer_of(settlement) in (Answer.REFUSED, Answer.BAN)
         return {
             "token": settlement.token,
             "host": target.host,
             "outcome": settlement.outcome.name.lower(),
             "pause": _pause(settlement),
             "address": settlement.address or held.address,
-            "retry": self._retry(target) if due is not None else False,
+            **self._ending(settlement, held, may_retry=settlement.may_retry),
+            # Whether a refusal is a ban is known where the host's record is.
+            "if_ban": may_ban and self._ending(settlement, held, may_retry=True),
             "news": [_news(learnt)] if learnt and self._partition(host_of_origin(learnt.origin)) == home else [],
             "fingerprint": text(target.fingerprint),
-            "history": text(history),
             "body_bytes": settlement.body_bytes,
             "groups": self._groups(
                 target for target in settlement.discovered if self._partition(target.host) == home
             ).get(home, []),
         }
+
+    def _ending(self, settlement: Settlement, held: _Held, *, may_retry: bool) -> dict[str, Any]:
+        """Whether the target comes again, and what is written of it."""
+        target, now = held.target, self._now()
+        due = retry_at(self.rules.retry_pauses, target.attempt, now) if may_retry and held.is_queued else None
+        history = b""
+        if target.fingerprint and self.address.keeps_history:
+            history = encode(history_of(target, settlement, held.visits + 1, now, due))
+        return {"retry": self._retry(target) if due is not None else False, "history": text(history)}
 
     def _retry(self, target: Target) -> dict[str, Any]:
         later = msgspec.structs.replace(target, attempt=target.attempt + 1)
@@ -706,7 +723,8 @@ def _pause(settlement: Settlement) -> dict[str, Any] | bool:
         return False
     return {
         "fetch": settlement.fetch_seconds,
-        "is_trouble": is_host_trouble(settlement.status, is_failure=is_failure),
+        "answer": answer_of(settlement).value,
+        "reason": settlement.reason if is_failure else "",
         "retry_after": min(settlement.retry_after_seconds, MAX_RETRY_AFTER_SECONDS),
     }
 

@@ -48,6 +48,10 @@ class _HostEntry(msgspec.Struct, array_like=True):
     ranks: list[int]
     origins: list[tuple[str, float, float, bool, float]]
     lease: msgspec.Raw = msgspec.Raw(b"\xc2")
+    address: str = ""
+    refusals: int = -1
+    slowdown: float = 1.0
+    ban: str = ""
 
 
 class _Buckets(msgspec.Struct):
@@ -283,6 +287,10 @@ def _record(name: str, entry: _HostEntry, queued: int) -> HostRecord:
         crawl_delay_seconds=entry.crawl_delay_seconds,
         failures=entry.failures,
         fetch_seconds=entry.fetch_seconds,
+        address=entry.address,
+        refusals=entry.refusals,
+        slowdown=entry.slowdown,
+        ban=entry.ban,
         origins={
             origin_under(mark, name): OriginState(fetched_at, expires_at, is_pending, delay)
             for mark, fetched_at, expires_at, is_pending, delay in entry.origins

@@ -88,7 +88,10 @@ class Overview:
         return [min(moments)] if moments else []
 
     def first_head(self, node: int) -> list[float]:
-        """When the first host of a worker may be asked."""
+        """When the first host of a worker may be asked; now, where something is queued and nobody has looked."""
+        pairs = zip(self.states, self.heads, strict=True)
+        if any(state.queued and node not in heads for state, heads in pairs):
+            return [0.0]
         moments = [heads[node] for heads in self.heads if heads.get(node, -1.0) >= 0]
         return [min(moments)] if moments else []
 

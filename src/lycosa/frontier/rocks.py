@@ -53,7 +53,7 @@ from lycosa.model import (
     Validators,
     origin_of,
 )
-from lycosa.policy.politeness import delay_seconds
+from lycosa.policy.politeness import Standing, delay_seconds, slowed_seconds
 from lycosa.policy.retry import retry_at
 from lycosa.ports import Counts
 
@@ -319,7 +319,8 @@ class RocksFrontier:
         self._leases[token] = held
         self._leased_pages += held.target.kind is Kind.PAGE
         held.host.token = token
-        record.delay_seconds = delay_seconds(self.rules.pace, record.fetch_seconds, record.crawl_delay_seconds)
+        delay = delay_seconds(self.rules.pace, record.fetch_seconds, record.crawl_delay_seconds)
+        record.delay_seconds = slowed_seconds(self.rules.pace, delay, record.slowdown)
         record.free_at = now + record.delay_seconds
         record.leased_epoch = self._epoch
         self._hosts.note(batch, held.host)
@@ -358,12 +359,13 @@ class RocksFrontier:
             news = lost_robots(target, now)
         if news:
             self._learn_robots(batch, news, now)
-        self._rest(held, settlement, now)
+        is_ban = self._rest(held, settlement, now)
         if held.key:
             batch.delete(held.key, self._tables.in_queue)
             host.drop(held.key)
             self._counts["queued"] -= 1
-        due = retry_at(self.rules.retry_pauses, target.attempt, now) if settlement.may_retry and held.key else None
+        may_retry = held.key and (settlement.may_retry or is_ban)
+        due = retry_at(self.rules.retry_pauses, target.attempt, now) if may_retry else None
         if due is not None:
             self._delay(batch, target, max(due, host.record.free_at))
         else:
@@ -379,20 +381,25 @@ class RocksFrontier:
         host.turn += 1
         self._hosts.go_on(batch, host, now)
 
-    def _rest(self, held: _Held, settlement: Settlement, now: float) -> None:
-        """The host's pause after this visit."""
+    def _rest(self, held: _Held, settlement: Settlement, now: float) -> bool:
+        """The host's pause after this visit. Returns whether it told us to go away."""
         record = held.host.record
-        pause = pause_after(self.rules.pace, settlement, record.failures, record.crawl_delay_seconds)
+        standing = Standing(record.failures, record.refusals, record.slowdown)
+        pause = pause_after(self.rules.pace, settlement, standing, record.crawl_delay_seconds)
         if pause is None:
             self._unask(held)
-            return
-        record.failures = pause.failures
+            return False
+        standing = pause.standing
+        record.failures, record.refusals, record.slowdown = standing.failures, standing.refusals, standing.slowdown
+        if pause.is_ban or not standing.failures:
+            record.ban = settlement.reason if pause.is_ban else ""
         record.delay_seconds = pause.seconds
         record.free_at = now + pause.seconds
         record.fetch_seconds = settlement.fetch_seconds
         record.visits += 1
         record.pages += settlement.outcome.is_page
         record.address = settlement.address or record.address
+        return pause.is_ban
 
     def _delay(self, batch: Any, target: Target, due: float) -> None:
         later = msgspec.structs.replace(target, attempt=target.attempt + 1)

@@ -7,7 +7,15 @@ from typing import Literal
 import msgspec
 
 from lycosa.model import MAX_PRIORITY, MIN_PRIORITY, History, Kind, OutcomeKind, RobotsNews, Settlement, Target
-from lycosa.policy.politeness import Pace, backoff_seconds, delay_seconds, is_host_trouble
+from lycosa.policy.politeness import (
+    Answer,
+    Pace,
+    Standing,
+    backoff_seconds,
+    delay_seconds,
+    is_host_trouble,
+    slowed_seconds,
+)
 from lycosa.policy.priority import Order
 
 # Links to many ports of one host must not make its record grow; a forgotten origin is asked again.
@@ -39,7 +47,8 @@ class Pause(msgspec.Struct, frozen=True):
     """What a settled visit means for its host."""
 
     seconds: float
-    failures: int
+    standing: Standing
+    is_ban: bool = False
 
 
 class OriginState(msgspec.Struct, array_like=True, gc=False):
@@ -59,17 +68,30 @@ def rank_of(target: Target) -> int:
     return 1 + MAX_PRIORITY - min(max(target.priority, MIN_PRIORITY), MAX_PRIORITY)
 
 
-def pause_after(pace: Pace, settlement: Settlement, failures: int, crawl_delay_seconds: float) -> Pause | None:
-    """How long the host rests after this visit, and how many failures in a row it now has.
+def answer_of(settlement: Settlement) -> Answer:
+    """What a visit says of its host."""
+    if settlement.outcome is not OutcomeKind.FAILED:
+        return Answer.PAGE if settlement.outcome.is_page else Answer.OTHER
+    if settlement.is_ban or settlement.status == 429:
+        return Answer.BAN
+    if settlement.status == 403:
+        return Answer.REFUSED
+    return Answer.TROUBLE if is_host_trouble(settlement.status, is_failure=True) else Answer.OTHER
+
+
+def pause_after(pace: Pace, settlement: Settlement, standing: Standing, crawl_delay_seconds: float) -> Pause | None:
+    """How long the host rests after this visit, and how we stand with it now.
 
     None when nothing was sent: that costs the host nothing. A failure before sending (DNS) is trouble all the same.
     """
-    is_failure = settlement.outcome is OutcomeKind.FAILED
-    if not settlement.sent and not is_failure:
+    if not settlement.sent and settlement.outcome is not OutcomeKind.FAILED:
         return None
+    answer = answer_of(settlement)
+    now = standing.after(answer)
     delay = delay_seconds(pace, settlement.fetch_seconds, crawl_delay_seconds)
-    failures = failures + 1 if is_host_trouble(settlement.status, is_failure=is_failure) else 0
-    return Pause(backoff_seconds(pace, failures, delay, settlement.retry_after_seconds), failures)
+    rest = backoff_seconds(pace, now.failures, delay, settlement.retry_after_seconds)
+    is_ban = now.failures > 0 and answer is not Answer.TROUBLE
+    return Pause(max(rest, slowed_seconds(pace, delay, now.slowdown)), now, is_ban)
 
 
 def robots_target(origin: str, host: str) -> Target:

@@ -75,6 +75,10 @@ class HostRecord(msgspec.Struct, array_like=True, gc=False):
     # Rank and serial: nothing queued stands before it. Readers start here and so never meet what was deleted,
     # which RocksDB would pass one by one: a million visited entries cost 0.3 s per look.
     cursor: bytes = b""
+    refusals: int = -1  # in a row, since it last gave a page; -1: it has not given any
+    slowdown: float = 1.0
+    # In which words it told us to go away, until it answers again.
+    ban: str = ""
 
 
 encode = msgspec.msgpack.Encoder().encode

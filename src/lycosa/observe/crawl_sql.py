@@ -60,6 +60,8 @@ _HOSTS = pa.schema(
         "robots_expires_at": _MOMENT,
         "is_robots_pending": pa.bool_(),
         "address": pa.string(),
+        "slowdown": pa.float64(),
+        "ban": pa.string(),
     }
 )
 
@@ -180,6 +182,8 @@ def _host_row(host: HostRecord) -> Sequence[Any]:
         _microseconds(max((state.expires_at for state in host.origins.values()), default=0.0)),
         any(state.is_pending for state in host.origins.values()),
         host.address,
+        host.slowdown,
+        host.ban,
     )
 
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from enum import Enum
+
 import msgspec
 
 MAX_RETRY_AFTER_SECONDS = 7 * 86_400.0
 # Five failures in a row open the circuit: the host rests, then one probe decides.
 CIRCUIT_FAILURES = 5
+# So many refusals (403) in a row of a host that has given pages are no forbidden pages any more: it has banned us.
+BAN_REFUSALS = 3
+# A host that bans is asked half as often from then on; each page it gives makes up for a twentieth of that.
+MAX_SLOWDOWN, RECOVERY = 64.0, 0.95
 
 
 class Pace(msgspec.Struct, frozen=True):
@@ -32,6 +38,40 @@ class Pace(msgspec.Struct, frozen=True):
         return min(self.domain_delay_seconds, self.min_delay_seconds)
 
 
+class Answer(Enum):
+    """What an answer says of its host."""
+
+    PAGE = "page"
+    OTHER = "other"
+    REFUSED = "refused"
+    TROUBLE = "trouble"
+    BAN = "ban"
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """How we stand with a host."""
+
+    failures: int = 0  # in a row
+    refusals: int = -1  # in a row, since it last gave a page; -1: it has not given any
+    slowdown: float = 1.0
+
+    def after(self, answer: Answer) -> Standing:
+        """How we stand after one more answer. Only bans and trouble leave failures."""
+        refusals = self.refusals
+        if answer is Answer.PAGE:
+            refusals = 0
+        elif refusals >= 0 and answer is not Answer.TROUBLE and answer is not Answer.BAN:
+            refusals = refusals + 1 if answer is Answer.REFUSED else 0
+        is_ban = answer is Answer.BAN or (answer is Answer.REFUSED and refusals >= BAN_REFUSALS)
+        slowdown = self.slowdown
+        if is_ban:
+            slowdown = min(2.0 * slowdown, MAX_SLOWDOWN)
+        elif answer is Answer.PAGE and slowdown > 1.0:
+            slowdown = max(1.0, RECOVERY * slowdown)
+        failures = self.failures + 1 if is_ban or answer is Answer.TROUBLE else 0
+        return Standing(failures, refusals, slowdown)
+
+
 def delay_seconds(pace: Pace, fetch_seconds: float, crawl_delay_seconds: float) -> float:
     """The ordinary pause: a multiple of the last fetch time within bounds, or the site's own wish if longer."""
     own = min(max(pace.delay_factor * fetch_seconds, pace.min_delay_seconds), pace.max_delay_seconds)
@@ -46,6 +86,11 @@ def backoff_seconds(pace: Pace, failures: int, delay: float, retry_after_seconds
     doubled = min(delay * 2.0 ** min(failures, 32), pace.max_backoff_seconds)
     rest = pace.circuit_seconds if failures >= CIRCUIT_FAILURES else 0.0
     return max(asked, doubled, rest)
+
+
+def slowed_seconds(pace: Pace, delay: float, slowdown: float) -> float:
+    """The ordinary pause of a host that has banned us before."""
+    return max(delay, min(delay * slowdown, pace.max_delay_seconds)) if slowdown > 1.0 else delay
 
 
 def is_host_trouble(status: int, *, is_failure: bool) -> bool:

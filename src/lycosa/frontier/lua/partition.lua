@@ -78,6 +78,7 @@ end
 -- A record is an array, which takes half the bytes and time of a map. These are its places.
 local POINT, NODE, RING, IS_LISTED, FREE_AT, PARKED_UNTIL = 1, 2, 3, 4, 5, 6
 local DELAY, CRAWL_DELAY, FETCH, FAILURES, RANKS, ORIGINS, LEASE, ADDRESS = 7, 8, 9, 10, 11, 12, 13, 14
+local REFUSALS, SLOWDOWN, BAN = 15, 16, 17
 -- Of an origin within it, and of the lease that is out.
 local MARK, FETCHED_AT, EXPIRES_AT, IS_PENDING, ITS_CRAWL_DELAY = 1, 2, 3, 4, 5
 local TOKEN, RANK, FREE_AT_BEFORE, IS_PAGE, MEMBER, VALUE = 1, 2, 3, 4, 5, 6
@@ -113,7 +114,7 @@ local function get_host(name, point)
   local host = find_host(name)
   if not host then
     state.hosts = state.hosts + 1
-    local record = { point, -1, -1, false, 0, 0, 0, 0, 0, 0, {}, {}, false, '' }
+    local record = { point, -1, -1, false, 0, 0, 0, 0, 0, 0, {}, {}, false, '', -1, 1, '' }
     host = { name = name, record = record, was_healthy = false, is_dirty = true }
     hosts[name] = host
   end

@@ -2,18 +2,44 @@
 
 local pace = args.pace
 
--- The host's pause after a visit, as `policy/politeness.py` has it; the twins test holds them together.
+-- How we stand with a host after one more answer, as `policy/politeness.py` has it; the twins test holds them together.
+-- Returns whether it told us to go away.
+local function stand(record, answer, reason)
+  local refusals = record[REFUSALS]
+  if answer == 'page' then
+    refusals = 0
+  elseif refusals >= 0 and answer ~= 'trouble' and answer ~= 'ban' then
+    refusals = answer == 'refused' and refusals + 1 or 0
+  end
+  local is_ban = answer == 'ban' or (answer == 'refused' and refusals >= pace.ban_refusals)
+  if is_ban then
+    record[SLOWDOWN] = math.min(2 * record[SLOWDOWN], pace.max_slowdown)
+  elseif answer == 'page' then
+    record[SLOWDOWN] = math.max(1, pace.recovery * record[SLOWDOWN])
+  end
+  record[FAILURES] = (is_ban or answer == 'trouble') and record[FAILURES] + 1 or 0
+  record[REFUSALS] = refusals
+  if is_ban or record[FAILURES] == 0 then
+    record[BAN] = is_ban and reason or ''
+  end
+  return is_ban
+end
+
+-- The host's pause after a visit.
 local function rest(record, pause)
   local own = math.min(math.max(pace.factor * pause.fetch, pace.min_delay), pace.max_delay)
   local delay = math.max(own, math.min(record[CRAWL_DELAY], pace.max_crawl_delay))
-  local failures = pause.is_trouble and record[FAILURES] + 1 or 0
-  local seconds = math.max(delay, pause.retry_after)
+  local is_ban = stand(record, pause.answer, pause.reason)
+  local failures = record[FAILURES]
+  local slowed = math.max(delay, math.min(delay * record[SLOWDOWN], pace.max_delay))
+  local seconds = math.max(slowed, pause.retry_after)
   if failures > 0 then
     local doubled = math.min(delay * 2 ^ math.min(failures, 32), pace.max_backoff)
     local circuit = failures >= pace.circuit_failures and pace.circuit or 0
     seconds = math.max(seconds, doubled, circuit)
   end
-  record[FAILURES], record[FETCH], record[DELAY], record[FREE_AT] = failures, pause.fetch, seconds, now + seconds
+  record[FETCH], record[DELAY], record[FREE_AT] = pause.fetch, seconds, now + seconds
+  return is_ban
 end
 
 local function retry_later(host, retry)
@@ -42,7 +68,10 @@ for _, visit in ipairs(args.visits) do
       learn(news)
     end
     if visit.pause then
-      rest(host.record, visit.pause)
+      local is_ban = rest(host.record, visit.pause)
+      if is_ban and visit.if_ban then
+        visit.retry, visit.history = visit.if_ban.retry, visit.if_ban.history
+      end
       host.record[ADDRESS] = visit.address
     else
       unask(host, ended)

@@ -54,7 +54,8 @@ local pace = args.pace
 
 local function delay_of(record)
   local own = math.min(math.max(pace.factor * record[FETCH], pace.min_delay), pace.max_delay)
-  return math.max(own, math.min(record[CRAWL_DELAY], pace.max_crawl_delay))
+  local delay = math.max(own, math.min(record[CRAWL_DELAY], pace.max_crawl_delay))
+  return math.max(delay, math.min(delay * record[SLOWDOWN], pace.max_delay))
 end
 
 local leases, blobs = {}, {}

@@ -36,6 +36,28 @@ answers(
 )
 answers(
     "P",
+    "captcha-with-200",
+    "The same, with a status of 200.",
+    page(b"<title>Are you a robot?</title><form class='g-recaptcha'></form>"),
+)
+answers(
+    "P",
+    "challenge",
+    "The challenge page of a well-known service.",
+    page(
+        b"<title>Just a moment...</title><script>window._cf_chl_opt={}</script>",
+        "cf-mitigated: challenge",
+        status="403 Forbidden",
+    ),
+)
+answers(
+    "P",
+    "captcha-in-a-form",
+    "An ordinary page that has a captcha in its form.",
+    page(b"<title>Contact</title><p>Write to us.<form><div class='g-recaptcha'></div></form>" + PAGE),
+)
+answers(
+    "P",
     "noindex",
     "A page that asks not to be indexed nor followed.",
     page(b"<meta name=robots content='noindex, nofollow'><a href=/honeypot>x</a>" + PAGE),
@@ -90,14 +112,17 @@ answers(
 )
 
 
-def ban_after(requests: int, status: int = 403) -> Behaviour:
-    """A host that answers so many requests and then refuses every further one."""
+def ban_after(requests: int, refusal: Behaviour | None = None) -> Behaviour:
+    """A host that answers so many requests and then refuses every further one: with 403, or in its own way."""
     seen: Counter[str] = Counter()
 
     async def behave(exchange: Exchange) -> None:
         seen[exchange.ask.name] += 1
         if seen[exchange.ask.name] > requests:
-            exchange.reply(make_reply(status))
+            if refusal is None:
+                exchange.reply(make_reply(403))
+            else:
+                await refusal(exchange)
             return
         number = seen[exchange.ask.name]
         links = "".join(f'<a href="/p{number}-{each}">x</a>' for each in range(5))
