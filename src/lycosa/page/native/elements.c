@@ -1,7 +1,7 @@
 /* What each element means to the standard and to a reader, and which attributes are of interest. */
 #include "html.h"
 
-uint16_t element_flags[ELEMENTS];
+uint32_t element_flags[ELEMENTS];
 
 static const char *const ELEMENT_NAMES[ELEMENTS] = {
     "",
@@ -16,7 +16,7 @@ static const char *const ATTRIBUTE_NAMES[ATTRIBUTES] = {
 };
 
 typedef struct {
-    uint16_t flags;
+    uint32_t flags;
     const char *names;
 } Class;
 
@@ -43,68 +43,75 @@ static const Class CLASSES[] = {
     {IS_UNSEEN, "datalist head noembed noframes noscript rp script style template title"},
     {IS_NOTED, "a area base frame iframe link meta title"},
     {IS_KEPT, "a area base frame iframe img li link meta ol"},
+    {HAS_ATTRIBUTES, "a annotation-xml area base font frame html iframe image img input li link meta ol"},
 };
 
-enum { SLOTS = 1024 };
+enum { SLOTS = 1024, WORD = 8 };
 
 typedef struct {
     uint64_t name;
-    uint16_t value;
+    uint16_t value, length;
 } Slot;
 
 static Slot tag_slots[SLOTS], attribute_slots[SLOTS];
 
-/* Names of up to twelve characters in 64 bits, five bits each and the sum of all; longer ones are looked at again. */
-static inline uint64_t packed(const char *name, size_t length) {
-    uint64_t value = length;
-    for (size_t i = 0; i < length; i++)
-        value = value * 37 + lower((unsigned char)name[i]);
-    return value | (uint64_t)1 << 63;
+/* Up to eight characters in lower case. Only letters have a lower case: what lacks the bit 0x40 is left as it is. */
+static inline uint64_t folded(const char *at, size_t length, const char *end) {
+    uint64_t word = 0;
+    if (end - at >= WORD)
+        memcpy(&word, at, WORD);
+    else
+        memcpy(&word, at, length < WORD ? length : WORD);
+    if (length < WORD)
+        word &= ((uint64_t)1 << (8 * length)) - 1;
+    return word | (word & 0x4040404040404040u) >> 1;
 }
 
-static inline uint32_t slot_of(uint64_t value) { return (uint32_t)(value * 0x9e3779b97f4a7c15u >> 54); }
+static inline uint32_t slot_of(uint64_t name) { return (uint32_t)(name * 0x9e3779b97f4a7c15u >> 54); }
 
 static void add_slot(Slot *slots, const char *name, int value) {
-    uint64_t key = packed(name, strlen(name));
+    size_t length = strlen(name);
+    uint64_t key = folded(name, length, name + length);
     uint32_t slot = slot_of(key);
     while (slots[slot].name)
         slot = (slot + 1) % SLOTS;
-    slots[slot] = (Slot){key, (uint16_t)value};
+    slots[slot] = (Slot){key, (uint16_t)value, (uint16_t)length};
 }
 
-static inline int find_slot(const Slot *slots, const char *at, size_t length) {
-    uint64_t key = packed(at, length);
+/* The rest of a name that is longer than a word. */
+static int has_rest(const char *name, const char *at, size_t length) {
+    for (size_t i = WORD; i < length; i++)
+        if (lower((unsigned char)at[i]) != (unsigned char)name[i])
+            return 0;
+    return 1;
+}
+
+static inline int find_slot(const Slot *slots, const char *const *names, const char *at, size_t length,
+                            const char *end) {
+    uint64_t key = folded(at, length, end);
     for (uint32_t slot = slot_of(key); slots[slot].name; slot = (slot + 1) % SLOTS)
-        if (slots[slot].name == key)
+        if (slots[slot].name == key && slots[slot].length == length &&
+            (length <= WORD || has_rest(names[slots[slot].value], at, length)))
             return slots[slot].value;
     return 0;
 }
 
-/* Letters of equal length that add up to the same number are told apart here. */
-static int is_name(const char *name, const char *at, size_t length) {
-    for (size_t i = 0; i < length; i++)
-        if (!name[i] || lower((unsigned char)at[i]) != (unsigned char)name[i])
-            return 0;
-    return !name[length];
-}
-
-enum { MAX_NAME = 14 };
-
-Name name_of_tag(const char *at, size_t length) {
-    int found = length <= MAX_NAME ? find_slot(tag_slots, at, length) : 0;
-    if (found && is_name(ELEMENT_NAMES[found], at, length))
-        return (Name)found;
+static Name other_name(const char *at, size_t length) {
     uint32_t hash = 2166136261u;
     for (size_t i = 0; i < length; i++)
         hash = (hash ^ lower((unsigned char)at[i])) * 16777619u;
     return OTHER_NAME | (hash & (OTHER_NAME - 1));
 }
 
+Name name_of_tag(const char *at, size_t length, const char *end) {
+    int found = find_slot(tag_slots, ELEMENT_NAMES, at, length, end);
+    return found ? (Name)found : other_name(at, length);
+}
+
 const char *element_name(Name name) { return name < ELEMENTS ? ELEMENT_NAMES[name] : ""; }
 
-AttributeName name_of_attribute(const char *at, size_t length) {
-    int found = length <= MAX_NAME ? find_slot(attribute_slots, at, length) : 0;
-    return found && is_name(ATTRIBUTE_NAMES[found], at, length) ? (AttributeName)found : NO_ATTRIBUTE;
+AttributeName name_of_attribute(const char *at, size_t length, const char *end) {
+    return (AttributeName)find_slot(attribute_slots, ATTRIBUTE_NAMES, at, length, end);
 }
 
 void elements_prepare(void) {
@@ -117,7 +124,7 @@ void elements_prepare(void) {
     for (size_t i = 0; i < sizeof CLASSES / sizeof *CLASSES; i++)
         for (const char *name = CLASSES[i].names; *name;) {
             size_t length = strcspn(name, " ");
-            element_flags[find_slot(tag_slots, name, length)] |= CLASSES[i].flags;
+            element_flags[name_of_tag(name, length, name + length)] |= CLASSES[i].flags;
             name += length + (name[length] == ' ');
         }
 }

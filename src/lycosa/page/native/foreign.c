@@ -16,8 +16,6 @@ static uint32_t flags_of_foreign(Name name, const Tree *tree, const Tag *tag) {
     return IS_SPECIAL | IS_SCOPE | (is_html ? HOLDS_HTML : 0);
 }
 
-int is_foreign(const Tree *tree) { return tree->open_foreign && current(tree)->name & FOREIGN; }
-
 void start_foreign(Tree *tree, Tag *tag, Name space) {
     Name name = tag->name | space;
     uint32_t node = insert_element(tree, tag, name);

@@ -93,13 +93,15 @@ enum {
     IS_UNSEEN = 1 << 12, /* for a reader: not shown */
     IS_NOTED = 1 << 13,  /* of interest for links or head */
     IS_KEPT = 1 << 14,   /* its attributes are kept */
+    HAS_ATTRIBUTES = 1 << 15, /* that matter */
     /* Of open elements in SVG and MathML only. */
-    HOLDS_HTML = 1 << 15,
-    HOLDS_TEXT = 1 << 16,
+    HOLDS_HTML = 1 << 16,
+    HOLDS_TEXT = 1 << 17,
 };
-extern uint16_t element_flags[ELEMENTS];
+extern uint32_t element_flags[ELEMENTS];
 
-Name name_of_tag(const char *at, size_t length);
+/* Nothing at or after `end` is read. */
+Name name_of_tag(const char *at, size_t length, const char *end);
 const char *element_name(Name name);
 
 typedef enum {
@@ -126,7 +128,7 @@ typedef enum {
     ATTRIBUTES,
 } AttributeName;
 
-AttributeName name_of_attribute(const char *at, size_t length);
+AttributeName name_of_attribute(const char *at, size_t length, const char *end);
 void elements_prepare(void);
 
 /* references.c */
@@ -266,21 +268,13 @@ typedef struct {
 } Asked;
 
 typedef struct {
-    Tokens tokens;
-    Node *nodes; /* the first is the document */
-    Attribute *attributes;
-    uint32_t *noted; /* elements of interest, in the order they were made */
-    Formatting *formatting;
-    size_t node_count, node_capacity, attribute_count, attribute_capacity, noted_count, noted_capacity;
-    size_t formatting_count, formatting_capacity;
-    size_t element_count, max_elements;
-    Open open[MAX_OPEN];
+    size_t node_count, attribute_count, noted_count, formatting_count, element_count, max_elements;
+    int open_count, open_paragraphs, open_templates, open_foreign;
+    int open_keeping; /* links and <pre>: within them all white space counts */
+    int template_count;
     uint32_t open_changes;
     Asked asked;
-    int open_count, open_paragraphs, open_templates, open_foreign;
     Mode mode;
-    Mode template_modes[MAX_TEMPLATES];
-    int template_count;
     uint32_t html, head, form;
     Span lang, xml_lang; /* of <html>, the first that is given */
     int is_quirky, is_fostering, frameset_is_ok, skips_newline;
@@ -288,10 +282,22 @@ typedef struct {
     int is_reordered; /* nodes are not in the order of the tree */
     int is_full;      /* there are more elements than allowed; the rest is not in the tree */
     int failed;       /* memory ran out */
+    /* From here on nothing is set anew for the next page. */
+    Node *nodes; /* the first is the document */
+    Attribute *attributes;
+    uint32_t *noted; /* elements of interest, in the order they were made */
+    Formatting *formatting;
+    size_t node_capacity, attribute_capacity, noted_capacity, formatting_capacity;
+    Tokens tokens;
+    Open open[MAX_OPEN];
+    Mode template_modes[MAX_TEMPLATES];
 } Tree;
 
+/* A tree of all zeros, or one that was built before: what it used for one page serves for the next. */
 int tree_build(Tree *tree, const char *html, size_t length, size_t max_elements);
+/* Gives memory back; all of it, or what is more than usual pages need. */
 void tree_free(Tree *tree);
+void tree_trim(Tree *tree);
 
 static inline const Open *current(const Tree *tree) { return &tree->open[tree->open_count - 1]; }
 static inline int current_is(const Tree *tree, Name name) { return tree->open_count && current(tree)->name == name; }
@@ -357,7 +363,7 @@ void reset_mode(Tree *tree);
 void start_in_table(Tree *tree, Tag *tag);
 void end_in_table(Tree *tree, Tag *tag);
 void text_in_table(Tree *tree, Span text);
-int is_foreign(const Tree *tree);
+static inline int is_foreign(const Tree *tree) { return tree->open_foreign && current(tree)->name & FOREIGN; }
 /* True where the token was dealt with; false: by the rules of the mode. */
 int start_in_foreign(Tree *tree, Tag *tag);
 int end_in_foreign(Tree *tree, Tag *tag);

@@ -1,6 +1,9 @@
 /* The text a reader sees: each block on a line of its own, paragraphs parted by an empty line, cells by a space. */
 #include "html.h"
 #include <stdio.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 typedef enum { INLINE, BLOCKS, LIST, ITEM, QUOTE, TABLE, SECTION, ROW, CELL } Kind;
 
@@ -103,6 +106,22 @@ static void put_point(Layout *layout, uint32_t point) {
 
 /* Where a run of words ends that are parted by single spaces. */
 static const char *run_end(const char *at, const char *end) {
+#ifdef __SSE2__
+    const __m128i space = _mm_set1_epi8(' '), reference = _mm_set1_epi8('&');
+    /* A space counts with the character after it, so the last of sixteen is looked at with the next ones. */
+    while (end - at >= 17) {
+        __m128i text = _mm_loadu_si128((const __m128i *)(const void *)at);
+        __m128i next = _mm_loadu_si128((const __m128i *)(const void *)(at + 1));
+        __m128i low = _mm_cmpeq_epi8(_mm_max_epu8(text, space), space);
+        __m128i next_low = _mm_cmpeq_epi8(_mm_max_epu8(next, space), space);
+        __m128i single = _mm_andnot_si128(next_low, _mm_cmpeq_epi8(text, space));
+        __m128i ends = _mm_or_si128(_mm_andnot_si128(single, low), _mm_cmpeq_epi8(text, reference));
+        int mask = _mm_movemask_epi8(ends);
+        if (mask)
+            return at + __builtin_ctz((unsigned)mask);
+        at += 16;
+    }
+#endif
     for (; at < end; at++) {
         unsigned char c = (unsigned char)*at;
         if (c > ' ' && c != '&')

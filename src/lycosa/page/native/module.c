@@ -51,6 +51,9 @@ static PyObject *read_tree(Tree *tree, const Wanted *wanted) {
     return NULL;
 }
 
+/* Kept between pages; taken by whoever reads, so that nobody shares it. */
+static Tree *spare;
+
 static PyObject *html_read(PyObject *module, PyObject *args) {
     PyObject *html, *agent, *link_type;
     Py_ssize_t limits[4], length, agent_length;
@@ -69,18 +72,24 @@ static PyObject *html_read(PyObject *module, PyObject *args) {
     if (!bytes)
         return NULL;
     PyObject *result = NULL;
-    Tree *tree = NULL;
+    Tree *tree = spare ? spare : calloc(1, sizeof *tree);
+    spare = NULL;
     Wanted wanted = {(PyTypeObject *)link_type, {name, name + agent_length}, (size_t)limits[0], (size_t)limits[1],
                      (size_t)limits[2], (size_t)limits[3]};
     if (length > UINT32_MAX / 4)
         PyErr_SetString(PyExc_ValueError, "more than a gigabyte of HTML");
-    else if (!(tree = malloc(sizeof *tree)) || tree_build(tree, bytes, (size_t)length, wanted.max_elements))
+    else if (!tree || tree_build(tree, bytes, (size_t)length, wanted.max_elements))
         PyErr_NoMemory();
     else
         result = read_tree(tree, &wanted);
     if (tree)
+        tree_trim(tree);
+    if (!spare)
+        spare = tree;
+    else {
         tree_free(tree);
-    free(tree);
+        free(tree);
+    }
     free(owned);
     return result;
 }

@@ -23,7 +23,7 @@ static inline const char *skip_spaces(const char *at, const char *end) {
 
 static void note_attribute(Tokens *tokens, Span name, Span value) {
     Tag *tag = &tokens->tag;
-    AttributeName known = name_of_attribute(name.at, span_length(name));
+    AttributeName known = name_of_attribute(name.at, span_length(name), tokens->end);
     if (!known || tag->attribute_count == MAX_ATTRIBUTES)
         return;
     /* Of an attribute given twice the first counts. */
@@ -141,10 +141,10 @@ static int read_tag(Tokens *tokens, const char *name, int is_end) {
     Tag *tag = &tokens->tag;
     while (at < end && !is_kind(at, ENDS_TAG_NAME))
         at++;
-    tag->name = name_of_tag(name, (size_t)(at - name));
+    tag->name = name_of_tag(name, (size_t)(at - name), end);
     tag->attribute_count = 0;
     tag->is_self_closing = 0;
-    const char *after = at < end && *at == '>' ? at + 1 : read_attributes(tokens, at, !is_end);
+    const char *after = at < end && *at == '>' ? at + 1 : read_attributes(tokens, at, !is_end && flags_of(tag->name) & HAS_ATTRIBUTES);
     if (!after) {
         tokens->at = end;
         return 0;

@@ -1,6 +1,9 @@
 /* The tree that grows: nodes, open elements, and where the next node goes. */
 #include "html.h"
 
+/* About a megabyte. */
+enum { MAX_SPARE_NODES = 1 << 15 };
+
 /* Room for one more; NULL where memory ran out. */
 static void *grown(void *items, size_t count, size_t *capacity, size_t size, size_t least) {
     if (count < *capacity)
@@ -134,6 +137,7 @@ void push(Tree *tree, uint32_t node, uint32_t flags) {
     tree->open_paragraphs += name == EL_P;
     tree->open_templates += name == EL_TEMPLATE;
     tree->open_foreign += (name & FOREIGN) != 0;
+    tree->open_keeping += name == EL_A || name == EL_PRE || name == (EL_A | (Name)IN_SVG);
 }
 
 static void forget_open(Tree *tree, const Open *open) {
@@ -142,6 +146,7 @@ static void forget_open(Tree *tree, const Open *open) {
     tree->open_paragraphs -= open->name == EL_P;
     tree->open_templates -= open->name == EL_TEMPLATE;
     tree->open_foreign -= (open->name & FOREIGN) != 0;
+    tree->open_keeping -= open->name == EL_A || open->name == EL_PRE || open->name == (EL_A | (Name)IN_SVG);
 }
 
 /* The root stays. */
@@ -310,6 +315,19 @@ int is_blank(Span text) {
 
 /* The whole */
 
+/* White space at the edge of a block, which is most of all texts, is shown nowhere. */
+static int is_edge(const Tree *tree, Span text) {
+    if (tree->mode != IN_BODY || tree->open_keeping || tree->formatting_count)
+        return 0;
+    for (const char *at = text.at; at < text.end; at++)
+        if (!is_space((unsigned char)*at))
+            return 0;
+    if (!(current(tree)->flags & IS_BLOCK))
+        return 0;
+    uint32_t last = tree->nodes[current(tree)->node].last;
+    return !last || flags_of(tree->nodes[last].name) & IS_BLOCK;
+}
+
 static void build(Tree *tree) {
     Tokens *tokens = &tree->tokens;
     while (!tree->is_full && !tree->failed) {
@@ -320,7 +338,7 @@ static void build(Tree *tree) {
             if (tree->skips_newline)
                 tokens->text = skip_newline(tokens->text);
             tree->skips_newline = 0;
-            if (tokens->text.at < tokens->text.end)
+            if (tokens->text.at < tokens->text.end && !is_edge(tree, tokens->text))
                 read_text(tree, tokens->text);
             continue;
         case TOKEN_CDATA:
@@ -345,8 +363,9 @@ static void build(Tree *tree) {
 }
 
 int tree_build(Tree *tree, const char *html, size_t length, size_t max_elements) {
-    memset(tree, 0, sizeof *tree);
-    tree->tokens = (Tokens){.start = html, .at = html, .end = html + length};
+    memset(tree, 0, offsetof(Tree, nodes));
+    tree->tokens.start = tree->tokens.at = html;
+    tree->tokens.end = html + length;
     tree->max_elements = max_elements;
     tree->frameset_is_ok = 1;
     add_node(tree, NO_ELEMENT);
@@ -362,4 +381,10 @@ void tree_free(Tree *tree) {
     free(tree->attributes);
     free(tree->noted);
     free(tree->formatting);
+    memset(tree, 0, sizeof *tree);
+}
+
+void tree_trim(Tree *tree) {
+    if (tree->node_capacity > MAX_SPARE_NODES || tree->attribute_capacity > MAX_SPARE_NODES)
+        tree_free(tree);
 }
