@@ -21,11 +21,11 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     # Content codings are pure, and stored bodies have them as much as fetched ones.
     ("lycosa.url", "lycosa.fetch.coding"),
     ("lycosa.policy", "lycosa.dedupe"),
-    ("lycosa.fetch", "lycosa.page", "lycosa.frontier", "lycosa.store", "lycosa.observe.tally"),
+    ("lycosa.site", "lycosa.fetch", "lycosa.page", "lycosa.frontier", "lycosa.store", "lycosa.observe.tally"),
     ("lycosa.gist",),
     ("lycosa.outcome", "lycosa.wire"),
     ("lycosa.dispatch",),
-    ("lycosa.discovery", "lycosa.rulebook"),
+    ("lycosa.discovery", "lycosa.rulebook", "lycosa.sitebook"),
     ("lycosa.crawler",),
     ("lycosa.worker",),
     ("lycosa.build",),

@@ -26,10 +26,12 @@ from lycosa.policy.priority import SEED
 from lycosa.policy.robots import product_token
 from lycosa.rulebook import Rulebook
 from lycosa.settings import Settings
+from lycosa.sitebook import Sitebook, TrapRules
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.folder_store import FolderStore
 from lycosa.store.recover import Recovery, recover
 from lycosa.url.canonical import ParsedUrl, UrlLimits, parse_seed
+from lycosa.url.domain import registered_domain
 from lycosa.url.fingerprint import Fingerprinter
 from lycosa.url.memo import KnownLink, LinkPolicy
 from lycosa.url.rules import CanonicalRules
@@ -177,6 +179,12 @@ def make_discovery(settings: Settings, seeds: Iterable[ParsedUrl], crawl_key: by
     return Discovery(link_policy(settings, seeds, fingerprinter), fingerprinter, rules)
 
 
+def make_sitebook(settings: Settings, seeds: list[ParsedUrl], crawl_key: bytes, dispatch: Dispatch) -> Sitebook:
+    policy = link_policy(settings, seeds, Fingerprinter(crawl_key))
+    rules = TrapRules(is_on=settings.traps, domain_pages=settings.domain_pages)
+    return Sitebook(dispatch, policy, {registered_domain(seed.host) for seed in seeds}, rules)
+
+
 def make_worker(
     settings: Settings,
     folder: CrawlFolder,
@@ -188,12 +196,15 @@ def make_worker(
     """A worker with all its parts."""
     clock = steady_clock()
     fetcher = make_fetcher(settings, clock)
-    discovery = make_discovery(settings, read_seeds(folder), crawl_key)
+    seeds = read_seeds(folder)
+    discovery = make_discovery(settings, seeds, crawl_key)
+    sitebook = make_sitebook(settings, seeds, crawl_key, dispatch)
     tries = len(settings.retry_after_seconds)
     rulebook = Rulebook(dispatch, product_token(settings.user_agent), settings.robots_cache_seconds, tries)
     visitor = Visitor(
         fetcher,
         rulebook,
+        sitebook,
         page_parser(settings),
         discovery,
         gist_reader(settings),
@@ -203,7 +214,7 @@ def make_worker(
         spaces_addresses=pace_of(settings).address_gap_seconds > 0,
     )
     store = FolderStore(folder, number, settings, clock)
-    return Worker(dispatch, visitor, discovery, fetcher, store, settings.connections, clock, on_kept)
+    return Worker(dispatch, visitor, sitebook, discovery, fetcher, store, settings.connections, clock, on_kept)
 
 
 def recover_folder(settings: Settings, folder: CrawlFolder, worker: int | None = None) -> Recovery:

@@ -31,6 +31,7 @@ from lycosa.policy.ban import challenge_in
 from lycosa.policy.robots import MAX_ROBOTS_BYTES
 from lycosa.ports import Fetcher
 from lycosa.rulebook import Rulebook
+from lycosa.sitebook import Sitebook
 
 MAX_ROBOTS_REDIRECTS = 5
 MAX_SITEMAP_NESTING = 3
@@ -49,6 +50,7 @@ class Visitor:
         self,
         fetcher: Fetcher,
         rulebook: Rulebook,
+        sitebook: Sitebook,
         parser: PageParser,
         discovery: Discovery,
         gists: GistReader,
@@ -59,6 +61,7 @@ class Visitor:
     ) -> None:
         self._fetcher = fetcher
         self._rulebook = rulebook
+        self._sitebook = sitebook
         self._parser = parser
         self._discovery = discovery
         self._gists = gists
@@ -77,6 +80,8 @@ class Visitor:
                     return await self._read_robots(lease)
                 case Kind.SITEMAP:
                     return await self._read_sitemap(lease)
+                case Kind.PROBE:
+                    return await self._probe(lease)
         except _NotYet:
             return Deferred()
         except AddressRefused as error:
@@ -92,6 +97,8 @@ class Visitor:
         target = lease.target
         if refusal := await self._rulebook.refusal(lease):
             return Refused(refusal)
+        if refused := await self._sitebook.refusal(lease):
+            return refused
         asked_for_changes = conditions(lease.validators)
         response = await self._fetcher.fetch(target.url, address=await self._address(lease), headers=asked_for_changes)
         if response.status == 304 and asked_for_changes:
@@ -101,7 +108,9 @@ class Visitor:
         if failure := _failure_of(response):
             return failure
         page = self._parse(response)
-        links, discovered = self._discovery.of_page(target, page)
+        if self._sitebook.is_soft_404(lease, page):
+            return Failed(Failure.SOFT_404, "the same as for a URL that cannot exist", response)
+        links, discovered = self._discovery.of_page(target, page, self._sitebook.renaming(lease))
         digest = sha1(response.body, usedforsecurity=False).digest()
         gist = self._gists.read(page)
         original, placement = await self._dispatch.recognise(digest, target.url, lease.token, gist.signature)
@@ -134,6 +143,9 @@ class Visitor:
     async def _read_robots(self, lease: Lease) -> Outcome:
         target = lease.target
         origin = target.origin
+        if refused := await self._sitebook.refusal(lease):
+            news = self._rulebook.left(origin, refused.reason, self._clock())
+            return msgspec.structs.replace(refused, robots=news)
         previous = await self._rulebook.previous(origin)
         try:
             address = await self._address(lease)
@@ -154,6 +166,8 @@ class Visitor:
         target = lease.target
         if refusal := await self._rulebook.refusal(lease):
             return Refused(refusal)
+        if refused := await self._sitebook.refusal(lease):
+            return refused
         address = await self._address(lease)
         response = await self._fetcher.fetch(target.url, address=address, max_body_bytes=MAX_SITEMAP_BYTES)
         if response.is_redirect:
@@ -166,6 +180,20 @@ class Visitor:
         if sitemap.kind is SitemapKind.INDEX and target.depth >= MAX_SITEMAP_NESTING:
             return Read(response, [], note="sitemaps nested too deep")
         return Read(response, self._discovery.of_sitemap(target, sitemap), note=sitemap.error or "")
+
+    async def _probe(self, lease: Lease) -> Outcome:
+        """What the host answers to a URL that cannot exist: pages that look like it are none."""
+        if refusal := await self._rulebook.refusal(lease):
+            return Refused(refusal)
+        if refused := await self._sitebook.refusal(lease):
+            return refused
+        try:
+            response = await self._fetcher.fetch(lease.target.url, address=await self._address(lease))
+        except VisitError as error:
+            return Read(None, [], note=str(error))
+        text = self._parse(response).text if 200 <= response.status < 300 else ""
+        self._sitebook.learn_probe(lease, text)
+        return Read(response, [], note="asked for what cannot exist")
 
 
 def _failure_of(response: Response) -> Failed | None:

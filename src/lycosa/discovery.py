@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import compress
 from typing import cast
 
@@ -64,8 +64,10 @@ class Discovery:
         self._rules = rules
         self.remembered = Remembered()
 
-    def of_page(self, target: Target, page: Page) -> tuple[Links, list[Target]]:
-        """All links of a page as columns, and the new targets among them."""
+    def of_page(
+        self, target: Target, page: Page, renamed: Callable[[KnownLink], KnownLink] | None = None
+    ) -> tuple[Links, list[Target]]:
+        """All links of a page as columns, and the new targets among them, by the names they are known by."""
         base = self._base(target, page)
         hrefs, anchors, rels = zip(*page.links, strict=True) if page.links else ((), (), ())
         decided = self._memo.resolve_all(base, hrefs, page.charset or "utf-8")
@@ -78,6 +80,8 @@ class Discovery:
             return links, []
         if self._rules.obey_nofollow and any(rels):
             known = [link for link, rel in zip(known, rels, strict=True) if "nofollow" not in rel]
+        if renamed:
+            known = [renamed(link) for link in known]
         new = self.remembered.without(known)
         for href in (page.canonical, page.refresh):
             link = self._policy.decide(href, base) if href else None

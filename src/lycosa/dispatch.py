@@ -16,6 +16,7 @@ from lycosa.ports import Duplicates, Frontier
 from lycosa.wire import (
     Approach,
     AskRobots,
+    AskSite,
     Client,
     Leases,
     Permission,
@@ -24,6 +25,7 @@ from lycosa.wire import (
     Robots,
     Settle,
     Settled,
+    Site,
     Take,
 )
 
@@ -55,6 +57,8 @@ class Dispatch(Protocol):
         """Whether the request of this lease may go to this address now; if not, the lease is gone."""
 
     async def robots(self, origin: str) -> bytes: ...
+
+    async def site(self, domain: str) -> bytes: ...
 
     async def recognise(self, digest: bytes, url: str, token: int, signature: bytes) -> tuple[str, Placement]:
         """The URL that has this content already, or an empty string; and the group of its text."""
@@ -138,6 +142,9 @@ class LocalDispatch:
     async def robots(self, origin: str) -> bytes:
         return await self._counter.frontier.robots(origin)
 
+    async def site(self, domain: str) -> bytes:
+        return await self._counter.frontier.site(domain)
+
     async def recognise(self, digest: bytes, url: str, token: int, signature: bytes) -> tuple[str, Placement]:
         return await recognise(self._counter.frontier, Recognise(digest, url, token, signature))
 
@@ -170,6 +177,11 @@ class RemoteDispatch:
         reply = await self._parent.call(AskRobots(origin))
         assert isinstance(reply, Robots)
         return reply.record
+
+    async def site(self, domain: str) -> bytes:
+        reply = await self._parent.call(AskSite(domain))
+        assert isinstance(reply, Site)
+        return reply.notes
 
     async def recognise(self, digest: bytes, url: str, token: int, signature: bytes) -> tuple[str, Placement]:
         reply = await self._parent.call(Recognise(digest, url, token, signature))

@@ -16,6 +16,7 @@ class Kind(IntEnum):
     PAGE = 0
     ROBOTS = 1
     SITEMAP = 2
+    PROBE = 3  # a URL that cannot exist: what does its host answer?
 
 
 class Refusal(Enum):
@@ -24,6 +25,12 @@ class Refusal(Enum):
     ROBOTS = "robots.txt disallows it"
     ROBOTS_UNREACHABLE = "robots.txt could not be read, so nothing may be fetched"
     ADDRESS = "its address is in a network that is not open to this crawl"
+    VARIANT = "it differs from another URL only in what changes nothing on its site"
+    MIRROR = "its host shows the same pages as another"
+    MAZE = "its site leads from every page to new ones only, without an end"
+    BUDGET = "its site has cost as much as its links from other sites are worth"
+    TEMPLATE = "pages of its kind have brought nothing new for long"
+    FAMILY = "pages of its path, with whatever query, have brought nothing new for long"
 
 
 class Failure(Enum):
@@ -43,6 +50,7 @@ class Failure(Enum):
     NO_LOCATION = "redirect-without-location"
     REDIRECTS = "too-many-redirects"
     ADDRESS = "address-refused"
+    SOFT_404 = "soft-404"
     CRASHED = "crashed"
 
 
@@ -81,6 +89,8 @@ class Lease(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     validators: Validators | None = None
     # Where the host was found last; empty if it has not been looked for.
     address: str = ""
+    # Version of the notes on its registered domain that the frontier has, 0 if none: a worker with older ones asks.
+    site_at: int = 0
 
 
 class OutcomeKind(IntEnum):
@@ -113,6 +123,14 @@ class RobotsNews(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
     is_pending: bool = False
 
 
+class SiteNews(msgspec.Struct, frozen=True, array_like=True):
+    """What visits learnt of a registered domain, in place of an older version. Opaque to the frontier."""
+
+    domain: str
+    version: int
+    notes: bytes
+
+
 class Settlement(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     """How a visit ended, as the frontier needs to know it."""
 
@@ -136,6 +154,9 @@ class Settlement(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
     # The answer was a challenge or a captcha: not the page but the host refuses us.
     is_ban: bool = False
     group: bytes = b""
+    site: SiteNews | None = None
+    # Fingerprints under which pages visited before are known from now on, too.
+    known: list[bytes] = []
 
 
 class Placement(NamedTuple):

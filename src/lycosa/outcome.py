@@ -64,6 +64,9 @@ class Refused(msgspec.Struct, frozen=True):
 
     reason: Refusal
     detail: str = ""
+    # The same page under the name by which it is known, if it is to be had.
+    discovered: list[Target] = []
+    robots: RobotsNews | None = None
 
 
 class Failed(msgspec.Struct, frozen=True):
@@ -92,7 +95,7 @@ Outcome = Settled | Deferred
 def urls_found(outcome: Settled) -> list[Target]:
     """The targets a visit discovered."""
     match outcome:
-        case Stored() | Duplicate() | Moved() | Read():
+        case Stored() | Duplicate() | Moved() | Read() | Refused():
             return outcome.discovered
         case _:
             return []

@@ -28,6 +28,7 @@ from lycosa.url.canonical import ParsedUrl
 from lycosa.wire import (
     Approach,
     AskRobots,
+    AskSite,
     Leases,
     Lost,
     Orders,
@@ -40,6 +41,7 @@ from lycosa.wire import (
     Server,
     Settle,
     Settled,
+    Site,
     Take,
     connect,
 )
@@ -247,5 +249,7 @@ class Parent:
                 return Recognised(*await recognise(self._frontier, request))
             case AskRobots():
                 return Robots(await self._frontier.robots(request.origin))
+            case AskSite():
+                return Site(await self._frontier.site(request.domain))
             case Lost():
                 raise SettingsError(request.reason) if request.is_setting else BackendLost(request.reason)

@@ -62,6 +62,9 @@ class Frontier(Protocol):
     async def robots(self, origin: str) -> bytes:
         """The robots record in force for an origin, as the visit that read it encoded it; empty if none."""
 
+    async def site(self, domain: str) -> bytes:
+        """The newest notes on a registered domain, as the visit that took them encoded them; empty if none."""
+
     async def release(self, worker: int) -> int:
         """Give back the leases of a worker that is gone. Returns how many."""
 

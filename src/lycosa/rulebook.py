@@ -34,6 +34,8 @@ class Ruling(msgspec.Struct, frozen=True, array_like=True):
 
     record: RobotsRecord
     is_address_refused: bool = False
+    # Not asked for, since nothing of its site is worth a request: the name of that refusal.
+    left_for: str = ""
 
 
 class _Entry(NamedTuple):
@@ -86,6 +88,11 @@ class Rulebook:
             return self._news(origin, Ruling(record, is_address_refused=True))
         return self._news(origin, Ruling(robots_verdict(None, b"", self._agent, now, previous)))
 
+    def left(self, origin: str, refusal: Refusal, now: float) -> RobotsNews:
+        """It was not asked for, since nothing behind it is worth a request."""
+        record = RobotsRecord(RobotsKind.DISALLOW_ALL, DISALLOW_ALL, now, now + self._cache_seconds)
+        return self._news(origin, Ruling(record, left_for=refusal.name))
+
     def gave_up(self, origin: str, now: float) -> RobotsNews:
         """Too many redirects: as if there were no robots.txt (RFC 9309, 2.3.1.2)."""
         return self._news(origin, Ruling(robots_verdict(404, b"", self._agent, now)))
@@ -103,7 +110,8 @@ class Rulebook:
     def _news(self, origin: str, ruling: Ruling) -> RobotsNews:
         record = ruling.record
         crawl_delay_seconds = record.rules.crawl_delay_seconds or 0.0
-        is_unreachable = record.kind is RobotsKind.DISALLOW_ALL and not ruling.is_address_refused
+        is_asked = not (ruling.is_address_refused or ruling.left_for)
+        is_unreachable = record.kind is RobotsKind.DISALLOW_ALL and is_asked
         return RobotsNews(
             origin,
             record.fetched_at,
@@ -135,5 +143,7 @@ class Rulebook:
 def _refusal_of(ruling: Ruling) -> Refusal:
     if ruling.is_address_refused:
         return Refusal.ADDRESS
+    if ruling.left_for:
+        return Refusal[ruling.left_for]
     is_unreachable = ruling.record.kind is RobotsKind.DISALLOW_ALL
     return Refusal.ROBOTS_UNREACHABLE if is_unreachable else Refusal.ROBOTS

@@ -29,7 +29,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     exclude: list[str] = []
     order: Literal["breadth", "depth", "best"] = "breadth"
     sitemaps: bool = True
-    url_rules: list[str] = []
+    url_rules: list[str] = msgspec.field(default_factory=lambda: ["drop_tracking", "sort_query"])
+    traps: bool = True
+    domain_pages: Count = 50
 
     # Who crawls, and how politely
     user_agent: str = "lycosa/0.1 (+https://lycosa.invalid/bot)"
@@ -104,6 +106,8 @@ HELP: dict[str, str] = {
     "order": "What is fetched first: breadth (first found, first fetched), depth, or best (most important).",
     "sitemaps": "Whether sitemaps named by robots.txt are read.",
     "url_rules": "Risky URL rules used to recognise the same page under two URLs (see `lycosa urls --explain`).",
+    "traps": "Whether endless sites, mirrors, session ids and soft 404 are recognised and left (see docs/traps.md).",
+    "domain_pages": "What a domain that is no seed may cost, again for each that links to it; 0 means no limit.",
     "user_agent": "How the crawler names itself, with a contact: `name/version (+https://…)`.",
     "min_delay_seconds": "Shortest pause between two requests to a host.",
     "max_delay_seconds": "Longest pause that a slow answer can cause (Crawl-delay and Retry-After may be longer).",

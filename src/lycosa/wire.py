@@ -54,6 +54,12 @@ class AskRobots(msgspec.Struct, frozen=True, array_like=True, tag=True):
     origin: str
 
 
+class AskSite(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    """What is known of this registered domain?"""
+
+    domain: str
+
+
 class Lost(msgspec.Struct, frozen=True, array_like=True, tag=True):
     """This worker cannot go on, and a restart would not mend it; perhaps the operator can, by another setting."""
 
@@ -92,6 +98,12 @@ class Robots(msgspec.Struct, frozen=True, array_like=True, tag=True):
     record: bytes
 
 
+class Site(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    """The notes on a registered domain, empty if there are none."""
+
+    notes: bytes
+
+
 class Orders(msgspec.Struct, frozen=True, array_like=True, tag=True):
     """The first message to a worker: who it is and what it works on."""
 
@@ -101,8 +113,8 @@ class Orders(msgspec.Struct, frozen=True, array_like=True, tag=True):
     crawl_key: bytes
 
 
-Request = Take | Settle | Approach | Recognise | AskRobots | Lost
-Reply = Leases | Settled | Permission | Recognised | Robots | Orders
+Request = Take | Settle | Approach | Recognise | AskRobots | AskSite | Lost
+Reply = Leases | Settled | Permission | Recognised | Robots | Site | Orders
 
 
 class Call(msgspec.Struct, frozen=True, array_like=True):

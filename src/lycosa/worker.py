@@ -44,6 +44,7 @@ from lycosa.outcome import (
 )
 from lycosa.policy.retry import may_pass, retry_after_seconds
 from lycosa.ports import Fetcher, Store
+from lycosa.sitebook import Learnt, Sitebook
 from lycosa.store.warc import base32
 
 MAX_PREFETCHED = 10_000
@@ -80,6 +81,7 @@ class Worker:
         self,
         dispatch: Dispatch,
         visitor: Visitor,
+        sitebook: Sitebook,
         discovery: Discovery,
         fetcher: Fetcher,
         store: Store,
@@ -89,6 +91,7 @@ class Worker:
     ) -> None:
         self._dispatch = dispatch
         self._visitor = visitor
+        self._sitebook = sitebook
         self._discovery = discovery
         self._fetcher = fetcher
         self._store = store
@@ -147,13 +150,14 @@ class Worker:
 
     async def _visit(self, lease: Lease) -> None:
         outcome = await self._visitor.visit(lease)
+        learnt = self._sitebook.learn(lease, outcome)
         if isinstance(outcome, Deferred):
             self._unsettled -= 1
             self._room.set()
             return
         kept = visit_row(lease, outcome, self._clock())
         self._store.put(*kept)
-        self._pending.append((settlement_of(lease, outcome), kept))
+        self._pending.append((settlement_of(lease, outcome, learnt), kept))
         self._news.set()
 
     async def _commit_forever(self) -> None:
@@ -162,7 +166,9 @@ class Worker:
             await self._news.wait()
             self._news.clear()
             group, self._pending = self._pending, []
-            await self._store.sync()
+            # A refusal leaves a row and no record. A trap has a hundred thousand in a row, each of which would wait.
+            if any(settlement.outcome is not OutcomeKind.REFUSED for settlement, _ in group):
+                await self._store.sync()
             late = set(await self._dispatch.settle([settlement for settlement, _ in group]))
             for settlement, kept in group:
                 if settlement.token not in late:
@@ -189,7 +195,7 @@ class Worker:
             task.add_done_callback(self._prefetches.discard)
 
 
-def settlement_of(lease: Lease, outcome: Settled) -> Settlement:
+def settlement_of(lease: Lease, outcome: Settled, learnt: Learnt) -> Settlement:
     """The one place where an outcome becomes frontier state."""
     response = response_of(outcome)
     # Only of what was kept: a page must not count as unchanged since an error or a redirect.
@@ -198,7 +204,7 @@ def settlement_of(lease: Lease, outcome: Settled) -> Settlement:
         token=lease.token,
         outcome=_KINDS[type(outcome)],
         reason=_encodable(reason_of(outcome)),
-        discovered=urls_found(outcome),
+        discovered=urls_found(outcome) + learnt.errands if learnt.errands else urls_found(outcome),
         started_at=response.started_at if response else 0.0,
         fetch_seconds=response.seconds if response else 0.0,
         status=response.status if response else 0,
@@ -207,6 +213,8 @@ def settlement_of(lease: Lease, outcome: Settled) -> Settlement:
         etag=_validator(response, "etag") if is_kept else "",
         last_modified=_validator(response, "last-modified") if is_kept else "",
         retry_after_seconds=_retry_after(response),
+        site=learnt.news,
+        known=learnt.known,
     )
     match outcome:
         case Stored():
@@ -230,8 +238,10 @@ def settlement_of(lease: Lease, outcome: Settled) -> Settlement:
             is_ban = outcome.reason is Failure.BANNED
             retry = is_ban or (outcome.reason in _PASSING and may_pass(facts.status))
             return msgspec.structs.replace(facts, sent=outcome.sent, may_retry=retry, is_ban=is_ban)
-        case Refused() | Crashed():
-            return msgspec.structs.replace(facts, sent=isinstance(outcome, Crashed))
+        case Refused():
+            return msgspec.structs.replace(facts, sent=False, robots=outcome.robots)
+        case Crashed():
+            return facts
 
 
 def visit_row(lease: Lease, outcome: Settled, now: float) -> Kept:

@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from lycosa.simweb import LoggedRequest, Truth
+from lycosa.sitebook import PROBE_PATH
 
 from . import evidence
 
@@ -75,6 +76,6 @@ def judge(
 
 
 def _is_errand(url: str) -> bool:
-    """Whether this was asked for to read rules or sitemaps; the truth does not list those."""
+    """Whether this was asked for to read rules or sitemaps, or since it cannot exist; the truth does not list those."""
     path = urlsplit(url).path
-    return path == "/robots.txt" or "sitemap" in path
+    return path == "/robots.txt" or "sitemap" in path or path.startswith(PROBE_PATH)

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.dedupe.repetition import MAX_PENALTY, Repetition, penalised, template_of
+from lycosa.dedupe.repetition import MAX_PENALTY, Repetition, penalised
 
 
 def after(visits: int, every: int = 1, start: Repetition = Repetition()) -> Repetition:  # noqa: B008 - a frozen value
@@ -49,25 +48,3 @@ def test_counters_stay_small_and_in_order(visits: list[bool]) -> None:
         counters = counters.after(is_repeat=is_repeat)
         assert 0 <= counters.repeats <= counters.visits < 200
         assert 0 <= counters.penalty <= MAX_PENALTY
-
-
-@pytest.mark.parametrize(
-    ("url", "template"),
-    [
-        ("https://a.example/item/42?sid=9", "/item/#?sid"),
-        ("https://a.example/", "/"),
-        ("https://a.example", "/"),
-        ("http://a.example/2024/05/17/some-title", "/#/#/#/some-title"),
-        ("http://a.example/p/239135882", "/p/#"),
-        ("http://a.example/s/9f86d081884c7d65", "/s/#"),
-        ("http://a.example/list?page=3&sort=up&page=4", "/list?page&sort"),
-        ("http://a.example/M.1654846982.A.5B1.html", "/M.#.A.#.html"),
-    ],
-)
-def test_addresses_of_like_pages_have_one_template(url: str, template: str) -> None:
-    assert template_of(url) == template
-
-
-@given(st.text())
-def test_any_text_has_a_template(url: str) -> None:
-    assert template_of(url).count("\0") <= url.count("\0")

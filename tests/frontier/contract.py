@@ -12,7 +12,7 @@ import pytest
 
 from lycosa.dedupe.signature import signature_of
 from lycosa.frontier.rules import LOST_ROBOTS_SECONDS, MAX_ORIGINS_PER_HOST, FrontierRules
-from lycosa.model import Kind, OutcomeKind, Settlement
+from lycosa.model import Kind, OutcomeKind, Settlement, SiteNews, Target
 from lycosa.policy.politeness import Pace
 from lycosa.policy.ring import Ring
 
@@ -141,6 +141,60 @@ class FrontierContract(SpacingContract, BansContract):
         assert await stage.take() == []
         stage.clock.advance(1.0)
         assert urls(await stage.take()) == {"a/1"}
+
+    # ---- sites
+
+    async def test_a_lease_tells_the_version_of_the_notes_on_its_domain(self, stage: Stage) -> None:
+        await stage.open_hosts("www.a.test/1", "www.a.test/2", "b.test/1")
+        first, other = sorted(await stage.take(), key=lambda lease: -len(lease.target.host))
+        assert (first.site_at, other.site_at) == (0, 0)
+        await stage.settle(first, site=SiteNews("a.test", 7, b"notes"), discovered=[page("m.a.test/1")])
+        await stage.settle(other)
+        stage.clock.advance(1.0)
+        leases = {lease.target.host: lease for lease in await stage.take()}
+        assert {host: lease.site_at for host, lease in leases.items()} == {"www.a.test": 7, "m.a.test": 7}
+        assert leases["m.a.test"].target.kind is Kind.ROBOTS
+        assert await stage.frontier.site("a.test") == b"notes"
+
+    async def test_newer_notes_take_the_place_of_older_ones(self, stage: Stage) -> None:
+        await stage.open_hosts("a.test/1", "a.test/2")
+        for version, notes in ((1, b"\x00\xff old"), (2, b"\x00\xff new")):
+            (lease,) = await stage.next_leases()
+            await stage.settle(lease, site=SiteNews("a.test", version, notes))
+        assert await stage.frontier.site("a.test") == b"\x00\xff new"
+
+    async def test_a_domain_that_nobody_visited_has_no_notes(self, stage: Stage) -> None:
+        assert await stage.frontier.site("nowhere.test") == b""
+
+    async def test_a_late_settlement_leaves_the_notes_as_they_are(self, stage: Stage) -> None:
+        await stage.open_hosts("a.test/1")
+        overslept = await stage.take_one()
+        stage.clock.now = overslept.expires_at
+        await stage.take()
+        late = await stage.settle(overslept, site=SiteNews("a.test", 1, b"notes"), known=[page("a.test/2").fingerprint])
+        assert late == [overslept.token]
+        assert await stage.frontier.site("a.test") == b""
+        assert await stage.add("a.test/2") == 1
+
+    async def test_a_page_that_is_known_under_another_name_is_not_queued_under_it(self, stage: Stage) -> None:
+        await stage.open_hosts("a.test/1")
+        names = [page(f"a.test/{number}").fingerprint for number in (1, 2, 3)]
+        found = [page("a.test/2"), page("a.test/4")]
+        await stage.settle(await stage.take_one(), known=names, discovered=found)
+        assert stage.frontier.counts().known == 4
+        assert await stage.visit_all() == ["a.test/4"]
+        assert await stage.add("a.test/3") == 0
+        assert await stage.frontier.history(page("a.test/3").fingerprint) is None
+        past = await stage.frontier.history(page("a.test/1").fingerprint)
+        assert past is not None
+        assert past.outcome is STORED
+
+    async def test_a_probe_comes_before_other_pages_and_after_robots(self, stage: Stage) -> None:
+        await stage.open_hosts("a.test/1", "a.test/2")
+        probe = Target("http://a.test/no", "a.test", b"", kind=Kind.PROBE, priority=10)
+        await stage.settle(await stage.take_one(), discovered=[probe])
+        assert await stage.visit_all() == ["a.test/no", "a.test/2"]
+        assert await stage.frontier.is_finished()
 
     # ---- robots.txt
 

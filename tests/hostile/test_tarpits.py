@@ -13,6 +13,7 @@ from lycosa.settings import Settings
 from lycosa.simweb import Behaviour, Exchange, HandWeb
 from lycosa.simweb.hostile import BEHAVIOURS
 from lycosa.simweb.hostile.traps import html
+from lycosa.sitebook import PROBE_PATH
 
 from .conftest import SHORT, HandCrawl
 
@@ -68,6 +69,8 @@ async def test_while_all_tarpits_hold_everything_else_is_fetched(
     def good(number: int) -> Behaviour:
         async def answer(exchange: Exchange) -> None:
             nonlocal good_done
+            if exchange.ask.target.startswith(PROBE_PATH):
+                return exchange.send(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
             page = int(exchange.ask.target.strip("/") or "0")
             body = html(f"{number}/{page}", [f"/{page + 1}"] if page + 1 < GOOD_PAGES else []).encode()
             exchange.send(

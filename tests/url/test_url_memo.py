@@ -98,15 +98,6 @@ def test_the_fingerprint_follows_the_key_and_the_url_does_not() -> None:
     assert one.url == "http://www.a.com/?b&a"
 
 
-def test_rules_learnt_for_a_host_apply_to_that_host_only() -> None:
-    learnt = {"a.com": CanonicalRules.from_names(["sort_query"])}
-    hrefs = ["http://a.com/?x&y", "http://a.com/?y&x", "http://b.com/?x&y", "http://b.com/?y&x"]
-    links = LinkMemo(policy(learnt=learnt)).resolve_all(BASE, hrefs)
-    prints = [link.fingerprint for link in links if isinstance(link, KnownLink)]
-    assert prints[0] == prints[1]
-    assert prints[2] != prints[3]
-
-
 def test_queries_take_the_encoding_of_the_page() -> None:
     links = LinkMemo(policy()).resolve_all(BASE, ["/ä?ä", "?ä"], "windows-1252")
     assert list(map(shown, links)) == ["http://www.example.com/%C3%A4?%E4", "http://www.example.com/a/b.html?%E4"]

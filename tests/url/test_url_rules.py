@@ -7,7 +7,7 @@ import pytest
 
 from lycosa.errors import SettingsError
 from lycosa.url.canonical import ParsedUrl, Rejection, parse, parse_seed
-from lycosa.url.rules import RISKY_RULES, SAFE_RULES, CanonicalRules, dedup_key
+from lycosa.url.rules import RISKY_RULES, CanonicalRules, dedup_key
 
 
 def key(raw: str, *names: str) -> str:
@@ -103,13 +103,6 @@ def test_rules_work_together_in_one_order() -> None:
 def test_an_unknown_rule_is_refused_with_the_known_ones(name: str) -> None:
     with pytest.raises(SettingsError, match=r"url_rules: no such rule .*sort_query.*drop:NAME"):
         CanonicalRules.from_names([name])
-
-
-def test_rules_learnt_for_a_host_come_on_top() -> None:
-    rules = CanonicalRules.from_names(["sort_query", "drop:a"])
-    joined = rules.joined(CanonicalRules.from_names(["drop_www", "drop:b", "default:c=1"]))
-    assert joined == CanonicalRules.from_names(["sort_query", "drop_www", "drop:a", "drop:b", "default:c=1"])
-    assert SAFE_RULES.joined(SAFE_RULES) == SAFE_RULES
 
 
 def test_every_rule_says_what_it_does() -> None:

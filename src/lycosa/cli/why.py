@@ -22,11 +22,20 @@ if TYPE_CHECKING:
     from lycosa.settings import Settings
     from lycosa.url.canonical import ParsedUrl, Rejection
     from lycosa.url.fingerprint import Fingerprinter
-    from lycosa.url.memo import KnownLink
+    from lycosa.url.memo import KnownLink, LinkPolicy
 
 # Entries of a queue that are looked through: a second's work.
 MAX_LOOKED_AT = 500_000
 MAX_SOURCES = 5
+# What the figures behind a refusal by the rules against endless sites are called.
+_TRAP_RULES = {
+    Refusal.VARIANT: "known as",
+    Refusal.MIRROR: "crawled as",
+    Refusal.MAZE: "so far",
+    Refusal.BUDGET: "so far",
+    Refusal.TEMPLATE: "kind of page",
+    Refusal.FAMILY: "kind of page",
+}
 _EXAMPLES = """\
   lycosa why https://example.org/private/ --folder broad
   lycosa why example.org/a --json
@@ -121,19 +130,23 @@ class _Inquiry:
         self._now = now
         self._seeds = crawl.seeds
         self._fingerprinter: Fingerprinter = Fingerprinter(key)
-        self._link: KnownLink = link_policy(crawl.settings, self._seeds, self._fingerprinter).judge(parsed)
+        self._policy: LinkPolicy = link_policy(crawl.settings, self._seeds, self._fingerprinter)
+        self._link: KnownLink = self._policy.judge(parsed)
         self._host = crawl.books.host(parsed.host)
 
     def answer(self) -> Answer:
         if self._link.url == f"{self._link.origin}/robots.txt":
             return self._robots_file()
         past, fingerprint = self._past()
+        is_known = past is not None or self._books.is_known(self._link.host, fingerprint)
+        if not is_known and (learnt := self._learnt_fingerprint()):
+            return self._variant(learnt)
         waiting = self._waiting_target(fingerprint)
         if waiting is not None:
             return self._waits(waiting, past)
         if past is not None:
             return self._visited(past)
-        if self._books.is_known(self._link.host, fingerprint):
+        if is_known:
             return self._new("known", "It is known, but in no queue at this moment: it is being visited, or just was.")
         return self._unknown()
 
@@ -148,6 +161,25 @@ class _Inquiry:
             if past := self._books.history(self._link.host, fingerprint):
                 return past, fingerprint
         return None, own
+
+    def _meaningless(self) -> list[str]:
+        """What changes nothing in URLs of this origin, as the crawl has found."""
+        from lycosa.site import Site
+
+        domain = self._link.domain
+        site = Site(domain, is_seeded=False, raw=self._books.site(domain))
+        return site.meaningless_of(self._link.origin)
+
+    def _learnt_fingerprint(self) -> bytes | None:
+        """The fingerprint under which the URL is known by what was learnt of its site; None if by nothing."""
+        from lycosa.policy.variants import without
+
+        key = self._policy.key(self._link.origin, self._parsed.path_and_query)
+        path_at = key.find("/", 8)
+        shorter = without(key[path_at:], self._meaningless())
+        fingerprint = self._fingerprinter.fingerprint(key[:path_at] + shorter)
+        is_known = shorter != key[path_at:] and self._books.is_known(self._link.host, fingerprint)
+        return fingerprint if is_known else None
 
     def _waiting_target(self, fingerprint: bytes) -> tuple[Target, float, int] | None:
         """The target in its host's queue or among the retries: with the moment it is due (0: now) and its place."""
@@ -200,6 +232,19 @@ class _Inquiry:
             answer.facts.append(("scope", f"{self._link.verdict.value}; it was reached by a redirect"))
         return answer
 
+    def _variant(self, fingerprint: bytes) -> Answer:
+        """It was never met like this, but is one page with a URL that is known."""
+        past = self._books.history(self._link.host, fingerprint)
+        waiting = None if past else self._waiting_target(fingerprint)
+        if past:
+            answer = self._visited(past)
+        elif waiting:
+            answer = self._waits(waiting, None)
+        else:
+            answer = self._new("known", "It is one page with a URL that was visited before.")
+        answer.facts.append(("changes nothing", ", ".join(self._meaningless())))
+        return answer
+
     def _history_facts(self, past: History) -> list[tuple[str, str]]:
         same_page = f"{past.url} (both count as one page)" if past.url != self._link.url else ""
         facts = [
@@ -215,6 +260,13 @@ class _Inquiry:
         return [(label, value) for label, value in facts if value]
 
     def _refusal_facts(self, past: History) -> list[tuple[str, str]]:
+        sentence, _, figures = past.reason.partition(": ")
+        if rule := next((rule for rule in _TRAP_RULES if rule.value == sentence), None):
+            facts = [("rule", rule.name.lower()), (_TRAP_RULES[rule], figures)]
+            if rule is Refusal.VARIANT:
+                facts.append(("changes nothing", ", ".join(self._meaningless())))
+            off = "domain_pages = 0" if rule is Refusal.BUDGET else "traps = false"
+            return [*((label, value) for label, value in facts if value), ("to switch off", off)]
         if past.reason.startswith(Refusal.ADDRESS.value):
             address = self._host.address if self._host else ""
             opened = ", ".join(self._settings.open_networks) or "none beside the public ones"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
 MAX_PENALTY = 4
@@ -12,10 +10,6 @@ _DOUBT = 10
 # A new share of new content is noticed within this many visits, whatever came before.
 _MEMORY = 200
 _SHARES = (0.35, 0.55, 0.75, 0.9)
-
-_NUMBER = re.compile(r"\d+")
-# What a machine made: long hexadecimal or mixed names, in which digits have become "#" already.
-_TOKEN = re.compile(r"[0-9a-zA-Z_#-]*#[0-9a-zA-Z_-]*#[0-9a-zA-Z_#-]*")
 
 
 class Repetition(msgspec.Struct, frozen=True, array_like=True):
@@ -42,14 +36,3 @@ def penalised(priority: int, host: Repetition, template: Repetition, *, lowest: 
     """The class of a target after what its template has earned; its host speaks where the template has said little."""
     penalty = template.penalty if template.visits >= _DOUBT else host.penalty
     return max(lowest, priority - penalty)
-
-
-def template_of(url: str) -> str:
-    """What the addresses of like pages have in common: numbers and machine-made names become `#`, values of a query go.
-
-    `https://a.example/item/42?sid=9` and `https://a.example/item/7?sid=1` have the template `/item/#?sid`.
-    """
-    path, _, query = url[url.find("/", 8) :].partition("?") if url.find("/", 8) >= 0 else ("/", "", "")
-    segments = [_TOKEN.sub("#", _NUMBER.sub("#", segment)) for segment in path.split("/")]
-    keys = sorted({part.partition("=")[0] for part in query.split("&") if part})
-    return "/".join(segments) + ("?" + "&".join(keys) if keys else "")

@@ -61,6 +61,9 @@ class Books(Protocol):
     def robots(self, origin: str) -> bytes:
         """The robots record in force; empty if there is none."""
 
+    def site(self, domain: str) -> bytes:
+        """The notes on a registered domain; empty if there are none."""
+
     def lines(self) -> Lines: ...
 
     def sums(self) -> list[Sum]:

@@ -34,6 +34,7 @@ from lycosa.model import (
     Placement,
     RobotsNews,
     Settlement,
+    SiteNews,
     Target,
     Validators,
     origin_of,
@@ -83,6 +84,7 @@ class MemoryFrontier:
         self._delayed: list[tuple[float, int, Target]] = []
         self._leases: dict[int, _Held] = {}
         self._robots: dict[str, bytes] = {}
+        self._sites: dict[str, SiteNews] = {}
         self._contents: dict[bytes, bytes] = {}
         self._claims = Claims(self._contents.get, self._leases)
         self._groups = MemoryContentGroups()
@@ -148,6 +150,10 @@ class MemoryFrontier:
 
     async def robots(self, origin: str) -> bytes:
         return self._robots.get(origin, b"")
+
+    async def site(self, domain: str) -> bytes:
+        news = self._sites.get(domain)
+        return news.notes if news else b""
 
     async def original_of(self, digest: bytes, url: str, token: int) -> str:
         return await self._claims.original_of(digest, url, token)
@@ -271,7 +277,8 @@ class MemoryFrontier:
         host.free_at = now + host.delay_seconds
         past = self._known.get(target.fingerprint)
         validators = Validators(past.etag, past.last_modified, past.digest) if past else None
-        return Lease(token, target, expires_at, robots_at, validators, host.address)
+        site = self._sites.get(registered_domain(name))
+        return Lease(token, target, expires_at, robots_at, validators, host.address, site.version if site else 0)
 
     def _end_lease(self, token: int) -> _Held | None:
         if held := self._leases.pop(token, None):
@@ -326,6 +333,10 @@ class MemoryFrontier:
         if settlement.outcome is OutcomeKind.STORED and settlement.digest:
             self._contents[settlement.digest] = target.url.encode()
         self._counts["fetched_bytes"] += settlement.body_bytes
+        if settlement.site:
+            self._sites[settlement.site.domain] = settlement.site
+        for fingerprint in settlement.known:
+            self._known.setdefault(fingerprint, None)
         self._add(settlement.discovered)
 
     def _learn_robots(self, news: RobotsNews) -> None:

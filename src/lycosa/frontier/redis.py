@@ -51,6 +51,7 @@ from lycosa.model import (
     Placement,
     RobotsNews,
     Settlement,
+    SiteNews,
     Target,
     Validators,
     origin_of,
@@ -228,6 +229,10 @@ class RedisFrontier:
     async def robots(self, origin: str) -> bytes:
         record: bytes = await self._link.one("robots", self._partition(host_of_origin(origin)), {"origin": origin})
         return record
+
+    async def site(self, domain: str) -> bytes:
+        notes: bytes = await self._link.one("site", self._partition(domain), {"point": str(point_on_ring(domain))})
+        return notes
 
     async def original_of(self, digest: bytes, url: str, token: int) -> str:
         await self._ready()
@@ -462,14 +467,15 @@ class RedisFrontier:
         for token in expired:
             self._drop(token)
         leases = []
-        for place, (token, host, rank, robots_at, expires_at, mark, address) in enumerate(rows):
+        for place, (token, host, rank, robots_at, expires_at, mark, address, site_at) in enumerate(rows):
             entry, past = answer.blobs[2 * place : 2 * place + 2]
             target = target_of(entry, host, rank) if rank >= 0 else robots_target(origin_under(mark, host), host)
             history = _decode_history(past) if past else None
             visits = history.visits if history else 0
             self._held[token] = _Held(target, rank >= 0, worker, expires_at, visits, address, [])
             validators = Validators(history.etag, history.last_modified, history.digest) if history else None
-            leases.append(Lease(token, target, float(expires_at), float(robots_at), validators, address))
+            version = int(site_at)
+            leases.append(Lease(token, target, float(expires_at), float(robots_at), validators, address, version))
         return leases
 
     # ---- addresses
@@ -592,6 +598,8 @@ class RedisFrontier:
             "news": [_news(learnt)] if learnt and self._partition(host_of_origin(learnt.origin)) == home else [],
             "fingerprint": text(target.fingerprint),
             "body_bytes": settlement.body_bytes,
+            "site": _site(settlement.site) if settlement.site else False,
+            "known": [number_of(fingerprint) for fingerprint in settlement.known],
             "groups": self._groups(
                 target for target in settlement.discovered if self._partition(target.host) == home
             ).get(home, []),
@@ -714,6 +722,10 @@ def _news(news: RobotsNews) -> tuple[Any, ...]:
         news.origin,
         text(news.record),
     )
+
+
+def _site(news: SiteNews) -> tuple[Any, ...]:
+    return point_on_ring(news.domain), news.version, text(news.notes)
 
 
 def _pause(settlement: Settlement) -> dict[str, Any] | bool:

@@ -165,6 +165,11 @@ class RedisBooks:
         with self._translated():
             return self._at(tag).hget(f"{tag}t", origin) or b""
 
+    def site(self, domain: str) -> bytes:
+        tag = self._tag(domain)
+        with self._translated():
+            return self._at(tag).hget(f"{tag}w", str(point_on_ring(domain))) or b""
+
     def lines(self) -> Lines:
         listed, resting, next_host_at = 0, 0, list[float]()
         for tag in self._tags():

@@ -51,7 +51,7 @@ _UNSURE = (ConnectionError, TimeoutError, OSError)
 # The verbs of a partition, and those of the crawl as a whole; each stands behind what all of its kind share.
 _PRELUDES = {
     "partition": ("add", "take", "settle", "defer", "release", "hold", "look", "readmit", "ring", "recall"),
-    "lookup": ("claim", "unclaim", "keep", "robots", "reserve", "unreserve"),
+    "lookup": ("claim", "unclaim", "keep", "robots", "reserve", "unreserve", "site"),
     "crawl": ("join", "beat", "leave", "done", "agree", "budget"),
 }
 

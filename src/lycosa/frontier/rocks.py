@@ -61,6 +61,8 @@ from lycosa.ports import Counts
 REBOOT_SECONDS = 5.0
 # Retries queued again by one call, and entries per write when millions are queued again.
 MAX_WOKEN = 1_000
+# Versions of sites kept in memory, about 150 bytes each; others are looked up.
+MAX_VERSIONS = 50_000
 _READMIT_BATCH = 5_000
 
 
@@ -100,6 +102,7 @@ class RocksFrontier:
         self._leases: OrderedDict[int, _Held] = OrderedDict()
         self._leased_pages = 0
         self._claims = Claims(self._tables.contents.get, self._leases)
+        self._versions: OrderedDict[str, int] = OrderedDict()
         assert self._tables.groups, "just opened"
         self._groups = GroupPlanner(self._tables.groups)
         self._placed = t.batch()  # what texts have changed in their groups since the last write
@@ -177,6 +180,9 @@ class RocksFrontier:
 
     async def robots(self, origin: str) -> bytes:
         return self._tables.robots.get(origin.encode()) or b""
+
+    async def site(self, domain: str) -> bytes:
+        return t.site_notes(self._tables.sites.get(domain.encode()))
 
     async def original_of(self, digest: bytes, url: str, token: int) -> str:
         return await self._claims.original_of(digest, url, token)
@@ -307,7 +313,19 @@ class RocksFrontier:
         expires_at, visits = now + self.rules.lease_seconds, past.visits if past else 0
         self._hand_out(batch, token, _Held(host, target, key, worker, expires_at, record.free_at, visits, place), now)
         validators = Validators(past.etag, past.last_modified, past.digest) if past else None
-        return Lease(token, target, expires_at, robots_at, validators, record.address)
+        return Lease(token, target, expires_at, robots_at, validators, record.address, self._site_version(host.domain))
+
+    def _site_version(self, domain: str) -> int:
+        version = self._versions.get(domain)
+        if version is None:
+            version = t.site_version(self._tables.sites.get(domain.encode()))
+            self._note_version(domain, version)
+        return version
+
+    def _note_version(self, domain: str, version: int) -> None:
+        self._versions[domain] = version
+        if len(self._versions) > MAX_VERSIONS:
+            self._versions.popitem(last=False)
 
     def _past_of(self, target: Target) -> History | None:
         raw = self._tables.seen.get(target.fingerprint) if target.fingerprint else None
@@ -376,6 +394,11 @@ class RocksFrontier:
         if settlement.outcome is OutcomeKind.STORED and settlement.digest:
             batch.put(settlement.digest, target.url.encode(), self._tables.in_contents)
         self._counts["fetched_bytes"] += settlement.body_bytes
+        if news_of_site := settlement.site:
+            batch.put(news_of_site.domain.encode(), t.pack_site(news_of_site), self._tables.in_sites)
+            self._note_version(news_of_site.domain, news_of_site.version)
+        for fingerprint in self._seen.mark(settlement.known):
+            batch.put(fingerprint, b"", self._tables.in_seen)
         if settlement.discovered:
             self._add(batch, settlement.discovered)
         host.turn += 1

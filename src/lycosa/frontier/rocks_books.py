@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from lycosa.frontier.books import Lines, Sum
-from lycosa.frontier.tables import HostRecord, Tables, decode_history, decode_target, due_of, first_due
+from lycosa.frontier.tables import HostRecord, Tables, decode_history, decode_target, due_of, first_due, site_notes
 from lycosa.model import History, Target
 from lycosa.ports import Counts
 
@@ -58,6 +58,9 @@ class RocksBooks:
 
     def robots(self, origin: str) -> bytes:
         return self.tables.robots.get(origin.encode()) or b""
+
+    def site(self, domain: str) -> bytes:
+        return site_notes(self.tables.sites.get(domain.encode()))
 
     def lines(self) -> Lines:
         tables = self.tables

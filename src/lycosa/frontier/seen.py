@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -75,6 +76,17 @@ class SeenTable:
         first: dict[bytes, Target] = {}
         for target in targets:
             first.setdefault(target.fingerprint, target)
+        self._drop_known(first)
+        return list(first.values())
+
+    def mark(self, fingerprints: Iterable[bytes]) -> list[bytes]:
+        """The fingerprints that were not known. They are known from now on, and belong to no target that waits."""
+        first = dict.fromkeys(fingerprints)
+        self._drop_known(first)
+        return list(first)
+
+    def _drop_known(self, first: dict[bytes, Any]) -> None:
+        """Leave what was not known, and know it."""
         add = self._filter.add
         doubtful = [fingerprint for fingerprint in first if not add(fingerprint)]
         if doubtful and self.is_exact:
@@ -89,7 +101,6 @@ class SeenTable:
             del first[fingerprint]
         self.known += len(first)
         self._unwritten.update(first)
-        return list(first.values())
 
     def note_write(self) -> None:
         """What was kept so far is in the table now."""

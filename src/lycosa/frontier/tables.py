@@ -7,6 +7,7 @@ waiting   rank (1) · serial (7)                           -> host name; a host 
 parked    due (8) · host number (4) · in trouble (1)      -> host name; a host that rests for long
 delayed   due (8) · serial (7)                            -> Target to be queued again then
 robots    origin                                          -> the robots record, opaque
+sites     registered domain                               -> version (8) · the notes on it, opaque
 contents  digest                                          -> URL under which this content was stored first
 bands, signatures                                         -> the groups of like texts (see `dedupe/rocks.py`)
 meta      format, counters, serial, epoch, mode of the URL-seen test, the key of this crawl's hashes
@@ -39,18 +40,19 @@ from lycosa.dedupe.rocks import FAMILIES as GROUP_FAMILIES
 from lycosa.dedupe.rocks import GroupTables
 from lycosa.errors import BackendLost, FolderInUse, SettingsError
 from lycosa.frontier.rules import OriginState
-from lycosa.model import History, Target
+from lycosa.model import History, SiteNews, Target
 from lycosa.ports import Counts
 
-BASE_FAMILIES = ("queue", "seen", "hosts", "waiting", "parked", "delayed", "robots", "contents", "meta")
+BASE_FAMILIES = ("queue", "seen", "hosts", "waiting", "parked", "delayed", "robots", "sites", "contents", "meta")
 FAMILIES = (*BASE_FAMILIES, *GROUP_FAMILIES)
-FORMAT = 2
+FORMAT = 3
 _BLOCK_CACHE_BYTES = 32 * 1024 * 1024
 _WRITE_BUFFER_BYTES = 16 * 1024 * 1024
-# All families together: eleven of them with two buffers each could hold 352 MiB otherwise.
+# All families together: twelve of them with two buffers each could hold 384 MiB otherwise.
 _ALL_WRITE_BUFFERS_BYTES = 48 * 1024 * 1024
 _SERIALS_RESERVED = 1_000_000
 LAST_SERIAL = (1 << 56) - 1
+_VERSION_BYTES = 8
 
 
 class HostRecord(msgspec.Struct, array_like=True, gc=False):
@@ -123,10 +125,11 @@ class Tables:
         self.queue, self.seen, self.hosts = families["queue"], families["seen"], families["hosts"]
         self.waiting, self.parked, self.delayed = families["waiting"], families["parked"], families["delayed"]
         self.robots, self.contents, self.meta = families["robots"], families["contents"], families["meta"]
+        self.sites = families["sites"]
         handles: dict[str, ColumnFamily] = {n: self._db.get_column_family_handle(n) for n in BASE_FAMILIES}
         self.in_queue, self.in_seen, self.in_hosts = handles["queue"], handles["seen"], handles["hosts"]
         self.in_waiting, self.in_parked = handles["waiting"], handles["parked"]
-        self.in_delayed, self.in_robots = handles["delayed"], handles["robots"]
+        self.in_delayed, self.in_robots, self.in_sites = handles["delayed"], handles["robots"], handles["sites"]
         self.in_contents, self.in_meta = handles["contents"], handles["meta"]
         self.groups: GroupTables | None = GroupTables.of(self._db)
         self._check_format()
@@ -223,6 +226,18 @@ class Tables:
 
 def batch() -> WriteBatch:
     return WriteBatch(raw_mode=True)
+
+
+def pack_site(news: SiteNews) -> bytes:
+    return news.version.to_bytes(_VERSION_BYTES) + news.notes
+
+
+def site_version(raw: bytes | None) -> int:
+    return int.from_bytes(raw[:_VERSION_BYTES]) if raw else 0
+
+
+def site_notes(raw: bytes | None) -> bytes:
+    return raw[_VERSION_BYTES:] if raw else b""
 
 
 def first_due(family: Any) -> float | None:

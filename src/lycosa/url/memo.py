@@ -7,7 +7,7 @@ kept where its href means the same again, so that meeting it again costs a look-
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -22,7 +22,7 @@ from lycosa.url.canonical import (
 )
 from lycosa.url.domain import registered_domain
 from lycosa.url.fingerprint import Fingerprinter
-from lycosa.url.rules import SAFE_RULES, CanonicalRules, dedup_key
+from lycosa.url.rules import SAFE_RULES, CanonicalRules, dedup_key, key_of
 from lycosa.url.scope import Scope, Verdict
 
 
@@ -61,15 +61,12 @@ class LinkPolicy:
         fingerprinter: Fingerprinter,
         *,
         rules: CanonicalRules = SAFE_RULES,
-        learnt: Mapping[str, CanonicalRules] | None = None,
         limits: UrlLimits = DEFAULT_LIMITS,
     ) -> None:
         self.limits = limits
         self._scope = scope
         self._fingerprinter = fingerprinter
         self._rules = rules
-        # By host: whole rule sets (see `CanonicalRules.joined`) for hosts where more is known to be safe.
-        self._learnt = learnt if learnt is not None else {}
 
     def decide(self, href: str, base: str | None = None) -> Link:
         """What a link with this href on a page with this base leads to."""
@@ -82,11 +79,19 @@ class LinkPolicy:
         parsed = parse(href, base, self.limits)
         return self.judge(parsed) if isinstance(parsed, ParsedUrl) else _REJECTED[parsed]
 
+    def key(self, origin: str, tail: str) -> str:
+        """The dedup key of a URL in fetch form, by its origin and the rest of it."""
+        return key_of(origin, tail, self._rules)
+
+    def fingerprint(self, key: str) -> bytes:
+        """What stands for a dedup key in the seen set."""
+        return self._fingerprinter.fingerprint(key)
+
     def judge(self, parsed: ParsedUrl) -> KnownLink:
         """All that is decided about a URL."""
         domain = registered_domain(parsed.host)
         verdict = self._scope.verdict(parsed.url, parsed.host, domain)
-        key = dedup_key(parsed, self._learnt.get(parsed.host, self._rules))
+        key = dedup_key(parsed, self._rules)
         return KnownLink(
             parsed.url,
             parsed.origin,

@@ -16,12 +16,13 @@ from lycosa.url.domain import registered_domain
 
 
 class CanonicalRules(msgspec.Struct, frozen=True):
-    """The risky rules that are on, in the order in which they apply. None is on by default."""
+    """The risky rules that are on, in the order in which they apply."""
 
     active: tuple[str, ...] = ()
     # Query variables that change nothing, by name; and `name=value` pairs that say what leaving them out says.
     superfluous: frozenset[str] = frozenset()
     defaults: frozenset[str] = frozenset()
+    is_for_queries: bool = False  # a URL without a query stays as it is
 
     @classmethod
     def from_names(cls, names: Iterable[str]) -> CanonicalRules:
@@ -42,14 +43,8 @@ class CanonicalRules(msgspec.Struct, frozen=True):
                 defaults |= COMMON_DEFAULTS if rule == "drop_defaults" else frozenset()
             else:
                 raise SettingsError(f"url_rules: no such rule {name!r} ({RULE_SYNTAX})")
-        return cls(_in_order(active), frozenset(superfluous), frozenset(defaults))
-
-    def joined(self, learnt: CanonicalRules) -> CanonicalRules:
-        """These rules with those learnt for one host on top."""
-        return CanonicalRules(
-            _in_order({*self.active, *learnt.active}),
-            self.superfluous | learnt.superfluous,
-            self.defaults | learnt.defaults,
+        return cls(
+            _in_order(active), frozenset(superfluous), frozenset(defaults), bool(active) and active <= _QUERY_RULES
         )
 
 
@@ -77,10 +72,16 @@ class _Key:
 
 def dedup_key(parsed: ParsedUrl, rules: CanonicalRules = SAFE_RULES) -> str:
     """The text under which a URL is compared with others: itself URL-shaped, `scheme://host[:port]/…`."""
-    tail = settle_escapes(parsed.path_and_query)
-    if not rules.active:
-        return parsed.origin + tail
-    key = _Key(parsed.origin, tail)
+    return key_of(parsed.origin, parsed.path_and_query, rules)
+
+
+def key_of(origin: str, tail: str, rules: CanonicalRules = SAFE_RULES) -> str:
+    """The dedup key of a URL in fetch form, by its origin and the rest of it."""
+    tail = settle_escapes(tail)
+    # The rules that are on by default are for queries, which most URLs have not.
+    if not rules.active or (rules.is_for_queries and "?" not in tail):
+        return origin + tail
+    key = _Key(origin, tail)
     for name in rules.active:
         RISKY_RULES[name](key, rules)
     return str(key)
@@ -234,6 +235,7 @@ RISKY_RULES: dict[str, Callable[[_Key, CanonicalRules], None]] = {
         sort_query,
     )
 }
+_QUERY_RULES = {"drop_tracking", "drop_variables", "drop_defaults", "sort_query"}
 RULE_SYNTAX = ", ".join(
     [*(name for name in RISKY_RULES if name != "drop_variables"), "drop:NAME", "default:NAME=VALUE"]
 )

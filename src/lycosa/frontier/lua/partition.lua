@@ -12,6 +12,7 @@
 --   s<bucket>    known URLs, as 64-bit integers in small sets that Redis keeps as sorted arrays
 --   y            fingerprint -> history of a visited URL
 --   t            origin -> robots record
+--   v, w         point of a registered domain -> version of the notes on it; the notes
 --   c, k         digest -> URL that has this content; digest -> claim
 --   u<point>     the last request to a registered domain, whose hosts all stand at one point of the ring
 --   a<address>   the last request to an address; of whichever partition the address falls to
@@ -94,6 +95,11 @@ local function is_healthy(record)
     end
   end
   return true
+end
+
+-- A registered domain has its point to itself. Written out: Lua would give large numbers an exponent.
+local function name_of(point)
+  return string.format('%.0f', point)
 end
 
 local function find_host(name)
@@ -297,7 +303,7 @@ end
 local KEPT_SECONDS = 10
 
 local function domain_key(record)
-  return tag .. 'u' .. string.format('%.0f', record[POINT])
+  return tag .. 'u' .. name_of(record[POINT])
 end
 
 -- A request goes out now.

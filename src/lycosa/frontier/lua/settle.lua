@@ -88,6 +88,13 @@ for _, visit in ipairs(args.visits) do
       call('HSET', tag .. 'y', visit.fingerprint, visit.history)
     end
     state.fetched_bytes = state.fetched_bytes + visit.body_bytes
+    if visit.site then
+      call('HSET', tag .. 'v', name_of(visit.site[1]), name_of(visit.site[2]))
+      call('HSET', tag .. 'w', name_of(visit.site[1]), visit.site[3])
+    end
+    for _, number in ipairs(visit.known) do
+      is_new(number)
+    end
     add_targets(visit.groups)
   end
 end

@@ -81,7 +81,8 @@ local function hand_out(host, rank, value, entry, robots_at)
   end
   state.leased = state.leased + 1
   state.leased_pages = state.leased_pages + (is_page and 1 or 0)
-  leases[#leases + 1] = { token, host.name, rank, robots_at, expires_at, rank < 0 and value or '', record[ADDRESS] }
+  leases[#leases + 1] = { token, host.name, rank, robots_at, expires_at, rank < 0 and value or '', record[ADDRESS],
+    tonumber(call('HGET', tag .. 'v', name_of(record[POINT])) or 0) }
   blobs[#blobs + 1] = rank < 0 and '' or value
   local past = rank >= 0 and entry[2] ~= '' and call('HGET', tag .. 'y', entry[2])
   blobs[#blobs + 1] = past or ''

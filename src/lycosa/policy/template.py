@@ -1,0 +1,73 @@
+"""The template of a URL: URLs that differ only in numbers, dates, identifiers and titles are one kind of page. Pure."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+MAX_TEMPLATE_SEGMENTS = 8
+# Longer words are titles, even without a hyphen.
+_MIN_TITLE = 25
+_NUMBER = re.compile(r"[0-9]+")
+_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
+_HEX = re.compile(r"(?=[0-9a-f]*[0-9])[0-9a-f]{8,}", re.IGNORECASE)
+# Sixteen and more letters and digits, mixed: what no person would choose as a name.
+_TOKEN = re.compile(r"(?=[a-z]*[0-9])(?=[0-9]*[a-z])[0-9a-z_-]{16,}", re.IGNORECASE)
+_SLUG = re.compile(rf"[^./]*[^./-]-[^./]*|[^./]{{{_MIN_TITLE},}}")
+_EXTENSION = re.compile(r"\.[a-z][a-z0-9]{0,4}$", re.IGNORECASE)
+_DRAWN = ("{hex}", "{token}")
+
+
+# A target is asked about when it is leased and again when its visit is over.
+@lru_cache(maxsize=4096)
+def template_of(path_and_query: str) -> str:
+    """The template of a URL within its host: `/2026/05/a-title.html?p=3` is `/{n}/{n}/{slug}.html?p={n}`."""
+    path, question_mark, query = path_and_query.partition("?")
+    segments = path.split("/")[1:]
+    if len(segments) > MAX_TEMPLATE_SEGMENTS:
+        segments[MAX_TEMPLATE_SEGMENTS:] = ["{deeper}"]
+    # Half of all segments are plain words, which stand for themselves.
+    shapes = [segment if segment.isalpha() and len(segment) < _MIN_TITLE else shape_of(segment) for segment in segments]
+    if not question_mark:
+        return "/" + "/".join(shapes)
+    values = {name: value for name, _, value in (part.partition("=") for part in query.split("&")) if name or value}
+    variables = [f"{shape_of(name)}={shape_of(values[name])}" for name in sorted(values)]
+    return f"/{'/'.join(shapes)}?{'&'.join(variables)}"
+
+
+def family_of(template: str) -> str:
+    """The templates that differ in their queries only are one family: a facet search has thousands of them."""
+    path, question_mark, _ = template.partition("?")
+    return f"{path}?{{any}}" if question_mark else path
+
+
+def has_drawn_segment(template: str) -> bool:
+    """Whether something in a template's path looks drawn by lot."""
+    path = template.partition("?")[0]
+    return "{hex}" in path or "{token}" in path
+
+
+def is_drawn(value: str) -> bool:
+    """Whether a value looks drawn by lot: a long run of hexadecimal digits, or of letters and digits mixed."""
+    return shape_of(value) in _DRAWN
+
+
+@lru_cache(maxsize=16_384)
+def shape_of(segment: str) -> str:
+    """What is left of a path segment, or a value, when numbers, identifiers and titles are left open."""
+    if segment == "{deeper}":
+        return segment
+    stem, extension = segment, ""
+    if found := _EXTENSION.search(segment):
+        stem, extension = segment[: found.start()], found[0]
+    if not stem:
+        return segment
+    if _NUMBER.fullmatch(stem):
+        return "{n}" + extension
+    if _UUID.fullmatch(stem) or _HEX.fullmatch(stem):
+        return "{hex}" + extension
+    if _TOKEN.fullmatch(stem):
+        return "{token}" + extension
+    if _SLUG.fullmatch(stem):
+        return "{slug}" + extension
+    return _NUMBER.sub("{n}", stem) + extension
