@@ -110,7 +110,8 @@ class Visitor:
         page = self._parse(response)
         if self._sitebook.is_soft_404(lease, page):
             return Failed(Failure.SOFT_404, "the same as for a URL that cannot exist", response)
-        links, discovered = self._discovery.of_page(target, page, self._sitebook.renaming(lease))
+        links, found = self._discovery.of_page(target, page, self._sitebook.renaming(lease))
+        discovered = self._sitebook.lowered(lease, found)
         digest = sha1(response.body, usedforsecurity=False).digest()
         gist = self._gists.read(page)
         original, placement = await self._dispatch.recognise(digest, target.url, lease.token, gist.signature)

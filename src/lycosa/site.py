@@ -11,6 +11,7 @@ from zlib import crc32
 
 import msgspec
 
+from lycosa.dedupe.repetition import Repetition, penalised
 from lycosa.model import Refusal, origin_of
 from lycosa.policy import traps
 from lycosa.policy.soft_404 import is_soft_404, sketch
@@ -30,6 +31,8 @@ SHAPES, SHAPE_BYTES = 256, 4
 # then all are forgotten, and the navigation of a site is known again by its next page.
 _FEW_LINKS_BYTES, _MANY_LINKS_BYTES = 1 << 7, 1 << 11
 _BITS_PER_LINK = 12
+# Useless visits in a row from which on a template is looked at more closely.
+_BARREN = 5
 # At its tenth page a host is asked for something that cannot exist.
 PROBE_AT_PAGE = 10
 # Beyond this many it makes no difference how many links lead to known pages.
@@ -50,6 +53,8 @@ class OriginNotes(msgspec.Struct, array_like=True, omit_defaults=True):
     # What it answers to a URL that cannot exist, if that is a page; and whether that is known, or being asked.
     sketch: list[int] = []
     is_probed: bool = False
+    # How many of its pages had texts that were nearly known already.
+    repetition: Repetition = Repetition()
 
 
 class SiteNotes(msgspec.Struct, array_like=True, omit_defaults=True):
@@ -93,6 +98,7 @@ class Found(msgspec.Struct, frozen=True):
     is_duplicate: bool
     new: Sequence[str]  # URLs of this domain that no page of it led to before
     known: int  # links to other pages of this domain, counted up to `MAX_KNOWN`
+    is_repeat: bool = False  # its text is nearly the same as one met before
 
 
 class _Window:
@@ -197,6 +203,23 @@ class Site:
         cost, sources = notes.spent + self.under_way, len(notes.referring)
         return Refusal.BUDGET, f"{self.domain} cost {cost:.0f} of {allowed}; other sites that link to it: {sources}"
 
+    def repeats(self) -> bool:
+        """Whether so much of this site is known content that what it links to may be worth less."""
+        return any(
+            origin.repetition.penalty or any(counts.barren >= _BARREN for counts in origin.templates.values())
+            for origin in self.notes.origins.values()
+        )
+
+    def lowered(self, url: str, priority: int) -> int:
+        """The class of a URL of this site, after what pages of its kind, or of its host, have brought."""
+        spot = spot_of(url)
+        known = self.notes.origins.get(spot.origin)
+        if known is None:
+            return priority
+        counts = known.templates.get(spot.template_mark)
+        template = Repetition(counts.visits, counts.visits - counts.useful) if counts else Repetition()
+        return penalised(priority, known.repetition, template)
+
     def alias_of(self, origin: str) -> str:
         """The origin that shows the same pages and is crawled instead; empty if there is none."""
         return self.notes.aliases.get(origin, "")
@@ -255,6 +278,7 @@ class Site:
         """A page was visited."""
         notes, known = self.notes, self.origin(spot.origin)
         known.pages += 1
+        known.repetition = known.repetition.after(is_repeat=found.is_repeat)
         is_new = not found.is_duplicate and self._is_new_shape(found.shape)
         self.pay(traps.page_price(has_new_content=is_new, new=len(found.new), known=found.known))
         before = notes.strange

@@ -142,6 +142,19 @@ class Sitebook:
 
         return renamed
 
+    def lowered(self, lease: Lease, discovered: list[Target]) -> list[Target]:
+        """The targets found, those of this site in lower classes where it keeps repeating what is known."""
+        visit = self._under_way.get(lease.token)
+        if visit is None or not discovered or not visit.site.repeats():
+            return discovered
+        return [self._lowered(visit.site, target) for target in discovered]
+
+    def _lowered(self, site: Site, target: Target) -> Target:
+        if target.kind is not Kind.PAGE or registered_domain(target.host) != site.domain:
+            return target
+        priority = site.lowered(target.url, target.priority)
+        return msgspec.structs.replace(target, priority=priority) if priority != target.priority else target
+
     def is_soft_404(self, lease: Lease, page: Page) -> bool:
         """Whether this page is what its host answers to any URL."""
         visit = self._under_way.get(lease.token)
@@ -194,7 +207,9 @@ class Sitebook:
         known = _known_links(outcome.links, new, spot.origin, target.url) if new else 0
         # What has no words is what its bytes are.
         shape = shape_of_text(telling_text(outcome.page)) or mark_of_bytes(outcome.digest)
-        site.note_page(spot, Found(shape, bool(original), new, known))
+        placement = outcome.placement
+        is_repeat = bool(original or (placement.group and not placement.is_first))
+        site.note_page(spot, Found(shape, bool(original), new, known, is_repeat))
         if not original or registered_domain(_host_of(original)) != site.domain:
             site.note_original(spot.origin, original, spot.tail)
         digest = mark_of_bytes(outcome.gist.text_digest or outcome.digest)

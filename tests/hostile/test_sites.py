@@ -12,7 +12,7 @@ from lycosa.model import Kind, Lease, Refusal, Target, Validators
 from lycosa.outcome import Refused, Stored
 from lycosa.policy import traps
 from lycosa.simweb.hostile.traps import babble, fresh
-from lycosa.site import Site
+from lycosa.site import MAX_KNOWN, Found, Site, spot_of
 from lycosa.sitebook import PROBE_PATH
 
 from .walk import Answer, Walk, Web
@@ -383,3 +383,34 @@ def test_a_site_that_nobody_linked_to_has_its_own_allowance() -> None:
     )
     site.refer("other.test")
     assert site.refusal_of_all(50) is None
+
+
+# ---- what repeats itself comes last
+
+
+def repeating(visits: int, *, is_repeat: bool) -> Site:
+    site = Site("a.test", is_seeded=True)
+    for number in range(visits):
+        spot = spot_of(f"http://a.test/copies/{number}")
+        site.note_page(spot, Found(1 if is_repeat else number, False, [], MAX_KNOWN, is_repeat))
+    return site
+
+
+def test_what_a_host_links_to_loses_classes_while_it_repeats_known_content() -> None:
+    site = repeating(30, is_repeat=True)
+    assert site.repeats()
+    assert site.lowered("http://a.test/copies/31", 8) <= 6
+    assert site.lowered("http://a.test/", 8) < 8
+    assert site.lowered("http://b.a.test/copies/31", 8) == 8
+
+
+def test_a_host_with_new_content_loses_nothing() -> None:
+    site = repeating(30, is_repeat=False)
+    assert not site.repeats()
+    assert site.lowered("http://a.test/copies/31", 8) == 8
+
+
+def test_repetition_is_kept_with_the_notes() -> None:
+    site = repeating(30, is_repeat=True)
+    again = Site("a.test", is_seeded=True, raw=site.encoded())
+    assert again.lowered("http://a.test/copies/31", 8) == site.lowered("http://a.test/copies/31", 8)
