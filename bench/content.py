@@ -16,8 +16,8 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
+from lycosa.page._native import Model, lay_out
 from lycosa.page.content import extract
-from lycosa.page.content._native import Model, lay_out
 from lycosa.page.parser import PageParser
 from lycosa.settings import Settings
 from page import drawn_page

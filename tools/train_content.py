@@ -31,7 +31,7 @@ from publicsuffixlist import PublicSuffixList
 
 from lycosa.bench.quality.scoring import SHINGLE, TOKEN, Tally, shingles
 from lycosa.bench.quality.sets import names_of, pages_of
-from lycosa.page.content import _native
+from lycosa.page import _native
 
 FOLDS = 5
 # Of pages with more blocks than this a part is drawn by lot: a table of a thousand cells teaches no more than 220.

@@ -33,10 +33,10 @@ FLAGS = [
 ]
 
 
-def build(sources: Path, out: Path) -> None:
+def build(out: Path, *folders: Path) -> None:
     """Compile one extension with sanitizers."""
     include = sysconfig.get_path("include")
-    files = sorted(map(str, sources.glob("*.c")))
+    files = sorted(str(file) for folder in folders for file in folder.glob("*.c"))
     subprocess.run(["gcc", *FLAGS, f"-I{include}", *files, "-lm", "-o", str(out)], check=True)
 
 
@@ -79,22 +79,20 @@ def harmed(model: bytes, draw: random.Random) -> bytes:
     return bytes(data)
 
 
-def feed(page: Path, content: Path, dedupe: Path, seconds: float) -> int:
+def feed(page: Path, dedupe: Path, seconds: float) -> int:
     """Try inputs until the time is over; returns how many."""
     from lycosa.dedupe import signature
     from lycosa.model import RawLink
 
-    reader = load(page)
-    native, model_bytes = load(content), (HOME / "page/content/content.model").read_bytes()
+    native, model_bytes = load(page), (HOME / "page/content/content.model").read_bytes()
     model = native.Model(model_bytes)
     signature.compiled_sign = load(dedupe).sign
     draw, until, tried = random.Random(), time.monotonic() + seconds, 0
     while time.monotonic() < until:
         text = markup(draw)
         try:
-            reader.read(
-                text, "a", RawLink, *draw.choice([(2000, 512, 100_000, 1_000_000), (2, 6, 9, 20), (0, 0, 0, 0)])
-            )
+            limits = draw.choice([(2000, 512, 100_000, 1_000_000), (2, 6, 9, 20), (0, 0, 0, 0)])
+            native.read(text, "a", RawLink, *limits, draw.choice([model, None]))
             model.extract(text, draw.random() < 0.3)
             native.lay_out(text)
             native.describe(text)
@@ -108,20 +106,18 @@ def feed(page: Path, content: Path, dedupe: Path, seconds: float) -> int:
 
 
 def main() -> int:
-    if len(sys.argv) == 5:
-        page, content, dedupe = map(Path, sys.argv[1:4])
-        print(f"{feed(page, content, dedupe, float(sys.argv[4])):,} inputs, no memory error")
+    if len(sys.argv) == 4:
+        print(f"{feed(Path(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3])):,} inputs, no memory error")
         return 0
     seconds = sys.argv[1] if len(sys.argv) > 1 else "30"
     library = subprocess.run(["gcc", "-print-file-name=libasan.so"], check=True, capture_output=True, text=True)
     with tempfile.TemporaryDirectory() as place:
-        page, content, dedupe = Path(place, "page.so"), Path(place, "content.so"), Path(place, "dedupe.so")
-        build(HOME / "page/native", page)
-        build(HOME / "page/content/native", content)
-        build(HOME / "dedupe/native", dedupe)
+        page, dedupe = Path(place, "page.so"), Path(place, "dedupe.so")
+        build(page, HOME / "page/native", HOME / "page/content/native")
+        build(dedupe, HOME / "dedupe/native")
         # The interpreter itself leaks by design at its end; only what happens before counts.
         environment = {**os.environ, "LD_PRELOAD": library.stdout.strip(), "ASAN_OPTIONS": "detect_leaks=0"}
-        command = [sys.executable, "-m", "tests.fuzz.sanitized", str(page), str(content), str(dedupe), seconds]
+        command = [sys.executable, "-m", "tests.fuzz.sanitized", str(page), str(dedupe), seconds]
         return subprocess.run(command, env=environment, cwd=HOME.parents[1], check=False).returncode
 
 

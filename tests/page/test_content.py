@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.errors import SettingsError
+from lycosa.page._native import Model, describe, feature_names, lay_out
 from lycosa.page.content import ContentRules, explain, extract
-from lycosa.page.content._native import Model, describe, feature_names, lay_out
 from lycosa.page.content.dates import date_of_url, iso_date
 
 LABELLED = Path(__file__).parents[3] / "shared" / "data" / "extraction"

@@ -49,7 +49,7 @@ ARTICLE = f"""<!doctype html><meta property="og:title" content="A flood"><meta n
 <footer><a href=/imprint>Imprint</a></footer>"""
 
 
-@pytest.mark.skipif(find_spec("lycosa.page.content._native") is None, reason="installed without a compiler")
+@pytest.mark.skipif(find_spec("lycosa.page._native") is None, reason="installed without a compiler")
 def test_a_page_is_about_something() -> None:
     page = PageParser(LIMITS, "Lycosa").parse(ARTICLE.encode(), "text/html", url="https://a.org/2020/03/01/flood")
     assert page.content.startswith("The river rose")

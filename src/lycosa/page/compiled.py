@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from lycosa.model import RawLink
 from lycosa.page import _native
+from lycosa.page.content import Found, model
 from lycosa.page.directives import NO_DIRECTIVES, directives_of, refresh_of
+from lycosa.page.encoding import decode, is_declared_utf8
 from lycosa.page.reading import Head, PageLimits, Reading
 
 
-def read(html: str, limits: PageLimits, agent: str) -> Reading:
-    """What an HTML text says. Past the parse limits: links without texts."""
-    found, links, text, is_too_large = _native.read(
+def read(html: str | bytes, limits: PageLimits, agent: str) -> Reading:
+    """What an HTML text, or its UTF-8 bytes, say. Past the parse limits: links without texts."""
+    head, links, text, is_too_large, found = _native.read(
         html,
         agent,
         RawLink,
@@ -18,12 +20,29 @@ def read(html: str, limits: PageLimits, agent: str) -> Reading:
         limits.max_parse_depth,
         limits.max_parse_nodes,
         limits.max_text_chars,
+        model() if limits.main_content else None,
     )
-    title, description, base, canonical, refreshes, language, robots = found
+    title, description, base, canonical, refreshes, language, robots = head
     directives = directives_of(robots) if robots else NO_DIRECTIVES
     refresh = _first_url(refreshes) if refreshes else ""
-    return Reading(Head(title, description, base, canonical, refresh, language, directives), links, text, is_too_large)
+    return Reading(
+        Head(title, description, base, canonical, refresh, language, directives),
+        links,
+        text,
+        is_too_large,
+        None if found is None else Found._make(found),
+    )
 
 
 def _first_url(refreshes: list[str]) -> str:
     return next((refresh.url for text in refreshes if (refresh := refresh_of(text)) and refresh.url), "")
+
+
+def source_of(body: bytes, content_type: str, tld: str) -> tuple[str | bytes, str]:
+    """What is read of a body, and its charset: bytes that are UTF-8 need no decoding."""
+    if is_declared_utf8(body, content_type) and _native.is_utf8(body):
+        return body, "utf-8"
+    text, charset, source = decode(body, content_type, tld)
+    if charset == "utf-8" and source != "bom" and not text.isascii() and _native.is_utf8(body):
+        return body, charset
+    return text, charset

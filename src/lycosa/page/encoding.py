@@ -89,6 +89,16 @@ def decode(body: bytes, content_type: str = "", tld: str = "") -> Decoded:
     return _as_detected(body, tld)
 
 
+def is_declared_utf8(body: bytes, content_type: str) -> bool:
+    """Whether `decode` would read a body as UTF-8 by its header, if its bytes are that."""
+    return (
+        charset_of_header(content_type) == "utf-8"
+        and body[:3] != b"\xef\xbb\xbf"
+        # A character has up to four bytes.
+        and body.find(b"\0", 0, 4 * _SNIFF_BYTES) < 0
+    )
+
+
 _HEADER: Source = "header"
 _META: Source = "meta"
 

@@ -11,7 +11,7 @@ from lycosa.page.content import NO_RULES, ContentRules
 from lycosa.page.directives import NO_DIRECTIVES, Directives, directives_of_header
 from lycosa.page.encoding import decode
 from lycosa.page.feed import read_feed
-from lycosa.page.html import read_html
+from lycosa.page.html import HtmlReader
 from lycosa.page.media import Media, media_of
 from lycosa.page.reading import PageLimits
 
@@ -22,7 +22,7 @@ class PageParser:
     def __init__(self, limits: PageLimits, agent: str, rules: ContentRules = NO_RULES) -> None:
         self._limits = limits
         self._agent = agent.lower()
-        self._rules = rules
+        self._html = HtmlReader(limits, self._agent, rules)
 
     def parse(self, body: bytes, content_type: str, x_robots: Sequence[str] = (), tld: str = "", url: str = "") -> Page:
         """The page of any bytes whatever; `x_robots` are the X-Robots-Tag values.
@@ -34,8 +34,7 @@ class PageParser:
         tld = tld or last_label(url)
         match media_of(content_type, body):
             case Media.HTML:
-                decoded = decode(body, content_type, tld)
-                return read_html(decoded, self._limits, self._agent, directives, url, self._rules)
+                return self._html.read(body, content_type, tld, directives, url)
             case Media.FEED:
                 page = read_feed(decode(body, content_type, tld), self._limits.max_links)
             case Media.TEXT:

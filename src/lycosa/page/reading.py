@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 from lycosa.model import RawLink
+from lycosa.page.content import Found
 from lycosa.page.directives import NO_DIRECTIVES, Directives
 
 MAX_ANCHOR_CHARS = 300
@@ -46,6 +47,7 @@ class Reading(NamedTuple):
     links: list[RawLink]
     text: str
     is_too_large: bool
+    found: Found | None  # by the search for main content; None where none was wanted, or the page is too large
 
 
 def collapsed(text: str, max_chars: int) -> str:

@@ -12,7 +12,9 @@ import turbohtml
 from turbohtml import Document, Element, Namespace, PlainText, Text
 
 from lycosa.model import RawLink
+from lycosa.page.content import Found
 from lycosa.page.directives import NO_DIRECTIVES, directives_of, refresh_of
+from lycosa.page.encoding import decode
 from lycosa.page.reading import (
     MAX_ANCHOR_CHARS,
     MAX_DESCRIPTION_CHARS,
@@ -23,6 +25,8 @@ from lycosa.page.reading import (
     collapsed,
 )
 
+# The search for main content is compiled; without it only rules find any.
+NOTHING = Found(*[""] * len(Found._fields))
 # The depth at which the parser flattens a tree, as browsers do.
 PARSER_DEPTH = 512
 # No element is written in fewer characters.
@@ -47,7 +51,14 @@ def read(html: str, limits: PageLimits, agent: str) -> Reading:
         links=read_links(tree, limits.max_links, 0 if is_too_large else limits.max_text_chars),
         text="" if is_too_large else read_text(tree),
         is_too_large=is_too_large,
+        found=NOTHING if limits.main_content and not is_too_large else None,
     )
+
+
+def source_of(body: bytes, content_type: str, tld: str) -> tuple[str, str]:
+    """What is read of a body, and its charset."""
+    text, charset, _ = decode(body, content_type, tld)
+    return text, charset
 
 
 def exceeds(tree: Document, source_chars: int, limits: PageLimits) -> bool:

@@ -22,6 +22,8 @@ _MAX_CHARS = 200
 
 def iso_date(text: str) -> str:
     """The first date of a short text as `YYYY-MM-DD`, with its time where it gives one; empty if there is none."""
+    if not text:
+        return ""
     text = text[:_MAX_CHARS]
     if match := _ISO.search(text):
         year, month, day, hour, minute, second, zone = match.groups()

@@ -13,7 +13,7 @@ from lycosa.page.content.dates import date_of_url, iso_date
 from lycosa.page.content.rules import NO_RULES, ContentRules
 
 try:
-    from lycosa.page.content._native import Model, lay_out
+    from lycosa.page._native import Model, lay_out
 except ImportError:  # installed without a compiler: what is found is nothing, but for what rules choose
     from lycosa.page.content.without import Model, lay_out  # type: ignore[assignment]
 
@@ -73,22 +73,24 @@ class Found(NamedTuple):
 
 def extract(html: str, url: str = "", rules: ContentRules = NO_RULES) -> Content:
     """The content of any text whatever; a page without any gives an empty one."""
-    found, _ = _model().extract(html)
-    return _content(Found._make(found), html, url, rules)
+    found, _ = model().extract(html)
+    return content_of(Found._make(found), html, url, rules)
 
 
 def explain(html: str, url: str = "", rules: ContentRules = NO_RULES) -> tuple[Content, list[Block]]:
     """The content, and every block of the page with its scores, in the page's order."""
-    found, blocks = _model().extract(html, True)
-    return _content(Found._make(found), html, url, rules), [Block(*block) for block in blocks or []]
+    found, blocks = model().extract(html, True)
+    return content_of(Found._make(found), html, url, rules), [Block(*block) for block in blocks or []]
 
 
 @cache
-def _model() -> Model:
+def model() -> Model:
+    """The model of this package."""
     return Model(files(__package__).joinpath("content.model").read_bytes())
 
 
-def _content(found: Found, html: str, url: str, rules: ContentRules) -> Content:
+def content_of(found: Found, html: str | bytes, url: str, rules: ContentRules) -> Content:
+    """What was found, put into the words of a page; `html` is read again only where a rule wants it."""
     text, chosen = found.text, ""
     if len(text) < _LITTLE_TEXT and len(found.body) > 2 * len(text):
         text = found.body.strip()
@@ -106,8 +108,9 @@ def _content(found: Found, html: str, url: str, rules: ContentRules) -> Content:
     )
 
 
-def _selected(html: str, selector: str) -> str:
+def _selected(html: str | bytes, selector: str) -> str:
     """The text of the chosen elements; one within another is not repeated."""
+    html = html if isinstance(html, str) else html.decode("utf-8", "replace")
     chosen = turbohtml.parse(html, positions=False).select(selector)
     inside = set(chosen)
     outermost = [element for element in chosen if not any(above in inside for above in element.ancestors)]
@@ -126,8 +129,9 @@ def _published(found: Found, url: str) -> str:
     for date in (found.ld_published, found.published):
         if date and (declared := iso_date(date)):
             return declared
-    shown = iso_date(found.time) or iso_date(found.dateline)
-    return date_of_url(url) or shown or iso_date(_labelled(_DATE_LABELS, found.page_text))
+    if date := date_of_url(url) or iso_date(found.time) or iso_date(found.dateline):
+        return date
+    return iso_date(_labelled(_DATE_LABELS, found.page_text))
 
 
 def _labelled(labels: tuple[str, ...], page_text: str) -> str:
@@ -141,6 +145,8 @@ def _labelled(labels: tuple[str, ...], page_text: str) -> str:
 
 def _author(text: str) -> str:
     author = text.strip()
+    if not author:
+        return ""
     for by in _BY:
         if author.lower().startswith(by):
             author = author[len(by) :].lstrip(" :：")

@@ -135,7 +135,7 @@ static int is_quirky(Span rest) {
     return 0;
 }
 
-void read_doctype(Tree *tree, Span doctype) {
+void take_doctype(Tree *tree, Span doctype) {
     if (tree->mode != INITIAL)
         return;
     tree->is_quirky = is_quirky(doctype);

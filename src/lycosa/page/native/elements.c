@@ -11,8 +11,9 @@ static const char *const ELEMENT_NAMES[ELEMENTS] = {
 };
 
 static const char *const ATTRIBUTE_NAMES[ATTRIBUTES] = {
-    "",     "alt",      "aria-label", "color", "content", "encoding", "face",  "href", "http-equiv", "lang",
-    "name", "property", "rel",        "size",  "src",     "start",    "title", "type", "value",      "xml:lang",
+    "",           "alt",  "aria-hidden", "aria-label", "class", "color",    "content", "datetime", "encoding", "face",
+    "hidden",     "href", "http-equiv",  "id",         "itemprop", "lang",  "name",    "property", "rel",      "role",
+    "size",       "src",  "start",       "style",      "title", "type",     "value",   "xml:lang",
 };
 
 typedef struct {
@@ -114,9 +115,13 @@ AttributeName name_of_attribute(const char *at, size_t length, const char *end) 
     return (AttributeName)find_slot(attribute_slots, ATTRIBUTE_NAMES, at, length, end);
 }
 
+uint8_t searched_tags[ELEMENTS];
+
 void elements_prepare(void) {
     if (element_flags[EL_A])
         return;
+    for (int id = 1; id < ELEMENTS; id++)
+        searched_tags[id] = searched_tag(ELEMENT_NAMES[id], strlen(ELEMENT_NAMES[id]));
     for (int id = 1; id < ELEMENTS; id++)
         add_slot(tag_slots, ELEMENT_NAMES[id], id);
     for (int id = 1; id < ATTRIBUTES; id++)

@@ -21,7 +21,7 @@ void start_foreign(Tree *tree, Tag *tag, Name space) {
     uint32_t node = insert_element(tree, tag, name);
     tree->is_reordered |= tag->name == EL_TEMPLATE;
     if (!tag->is_self_closing)
-        push(tree, node, flags_of_foreign(name, tree, tag));
+        push_open(tree, node, flags_of_foreign(name, tree, tag));
 }
 
 static int breaks_out(const Tag *tag) {
@@ -32,7 +32,7 @@ static int breaks_out(const Tag *tag) {
 
 static void leave(Tree *tree) {
     while (current(tree)->name & FOREIGN && !(current(tree)->flags & (HOLDS_HTML | HOLDS_TEXT)))
-        pop(tree);
+        pop_open(tree);
 }
 
 int start_in_foreign(Tree *tree, Tag *tag) {
@@ -65,7 +65,7 @@ int end_in_foreign(Tree *tree, Tag *tag) {
             return 0;
         if ((tree->open[i].name & ~FOREIGN) == tag->name) {
             while (tree->open_count > i)
-                pop(tree);
+                pop_open(tree);
             return 1;
         }
     }

@@ -101,7 +101,7 @@ void reconstruct(Tree *tree) {
         if (!node)
             return;
         insert_at(tree, current(tree)->node, current(tree)->name, node);
-        push(tree, node, flags_of(tree->nodes[node].name));
+        push_open(tree, node, flags_of(tree->nodes[node].name));
         replace_entry(tree, i, node);
     }
 }
@@ -198,7 +198,7 @@ static void part(Tree *tree, int index, int furthest_index) {
 
 int adopt(Tree *tree, Name name) {
     if (current(tree)->name == name && !(tree->nodes[current(tree)->node].flags & IS_LISTED)) {
-        pop(tree);
+        pop_open(tree);
         return 1;
     }
     for (int turn = 0; turn < 8 && !tree->is_full && !tree->failed; turn++) {
@@ -215,7 +215,7 @@ int adopt(Tree *tree, Name name) {
         int furthest = find_furthest(tree, index);
         if (furthest < 0) {
             while (tree->open_count > index)
-                pop(tree);
+                pop_open(tree);
             forget_formatting(tree, element);
             return 1;
         }

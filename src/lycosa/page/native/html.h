@@ -19,12 +19,16 @@
 #ifndef LYCOSA_HTML_H
 #define LYCOSA_HTML_H
 
+#ifndef PY_SSIZE_T_CLEAN
 #define PY_SSIZE_T_CLEAN
+#endif
 #include <Python.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "feed.h"
 
 /* Where open elements end, as in browsers: what is opened deeper has no content of its own. */
 enum { MAX_OPEN = 512 };
@@ -99,34 +103,12 @@ enum {
     HOLDS_TEXT = 1 << 17,
 };
 extern uint32_t element_flags[ELEMENTS];
+extern uint8_t searched_tags[ELEMENTS]; /* as the search for main content calls them */
 
 /* Nothing at or after `end` is read. */
 Name name_of_tag(const char *at, size_t length, const char *end);
 const char *element_name(Name name);
 
-typedef enum {
-    NO_ATTRIBUTE,
-    AT_ALT,
-    AT_ARIA_LABEL,
-    AT_COLOR,
-    AT_CONTENT,
-    AT_ENCODING,
-    AT_FACE,
-    AT_HREF,
-    AT_HTTP_EQUIV,
-    AT_LANG,
-    AT_NAME,
-    AT_PROPERTY,
-    AT_REL,
-    AT_SIZE,
-    AT_SRC,
-    AT_START,
-    AT_TITLE,
-    AT_TYPE,
-    AT_VALUE,
-    AT_XML_LANG,
-    ATTRIBUTES,
-} AttributeName;
 
 AttributeName name_of_attribute(const char *at, size_t length, const char *end);
 void elements_prepare(void);
@@ -138,6 +120,7 @@ typedef struct {
     size_t length, capacity;
 } Buffer;
 
+/* content/native/text.c */
 int buffer_reserve(Buffer *buffer, size_t more);
 
 typedef struct {
@@ -148,8 +131,10 @@ typedef struct {
 /* From Python's own table; -1 with an exception where there is none. */
 int references_prepare(void);
 /* What `&…` at `at` stands for, and where it ends; `at` itself if it is no reference. */
-const char *read_reference(const char *at, const char *end, int in_attribute, Reference *found);
+const char *resolve_reference(const char *at, const char *end, int in_attribute, Reference *found);
 
+/* Well-formed as RFC 3629 says: nothing overlong, no surrogates. */
+int is_utf8(const char *at, size_t length);
 int utf8_write(char *to, uint32_t point);
 /* One character; text is well-formed UTF-8. */
 static inline const char *utf8_read(const char *at, uint32_t *point) {
@@ -180,17 +165,13 @@ static inline size_t span_length(Span span) { return (size_t)(span.end - span.at
 
 /* tokens.c */
 
-typedef struct {
-    uint32_t at, end;
-    AttributeName name;
-} Attribute;
-
 /* A tag's attributes beyond these are passed over. */
 enum { MAX_ATTRIBUTES = 64 };
 
 typedef struct {
     Name name;
     int is_self_closing;
+    Span written; /* the name */
     Span source; /* from after the name up to ">" */
     Attribute attributes[MAX_ATTRIBUTES]; /* those with a known name, each once */
     uint32_t attribute_count;
@@ -201,12 +182,14 @@ typedef enum { TOKEN_END, TOKEN_TEXT, TOKEN_START_TAG, TOKEN_END_TAG, TOKEN_COMM
 typedef struct {
     const char *start, *at, *end;
     Span text; /* of a text, or a doctype */
+    int has_all; /* attributes of all tags are wanted */
+    int is_odd;  /* the search for main content would have read some markup in another way */
     Tag tag;
 } Tokens;
 
 TokenKind next_token(Tokens *tokens, int in_foreign);
 /* The content of a raw element, whose end tag is read too. */
-Span read_raw(Tokens *tokens, Name name);
+Span take_raw(Tokens *tokens, Name name);
 const Attribute *attribute_of(const Tag *tag, AttributeName name);
 int value_is(const Tokens *tokens, const Attribute *attribute, const char *word);
 void tokens_prepare(void);
@@ -276,6 +259,9 @@ typedef struct {
     Asked asked;
     Mode mode;
     uint32_t html, head, form;
+    Search *search; /* for main content, or NULL */
+    const char *resume; /* where the search goes on, if it is to be told of nothing until then */
+    Span raw;           /* of the last raw element */
     Span lang, xml_lang; /* of <html>, the first that is given */
     int is_quirky, is_fostering, frameset_is_ok, skips_newline;
     int is_parted;    /* a comment has been read since the last text */
@@ -294,7 +280,7 @@ typedef struct {
 } Tree;
 
 /* A tree of all zeros, or one that was built before: what it used for one page serves for the next. */
-int tree_build(Tree *tree, const char *html, size_t length, size_t max_elements);
+int tree_build(Tree *tree, const char *html, size_t length, size_t max_elements, Search *search);
 /* Gives memory back; all of it, or what is more than usual pages need. */
 void tree_free(Tree *tree);
 void tree_trim(Tree *tree);
@@ -313,8 +299,8 @@ void insert_before(Tree *tree, uint32_t parent, uint32_t node, uint32_t before);
 void remove_node(Tree *tree, uint32_t node);
 /* The appropriate place for a node whose parent would be `target`. */
 void insert_at(Tree *tree, uint32_t target, Name target_name, uint32_t node);
-void push(Tree *tree, uint32_t node, uint32_t flags);
-void pop(Tree *tree);
+void push_open(Tree *tree, uint32_t node, uint32_t flags);
+void pop_open(Tree *tree);
 void remove_open(Tree *tree, int index);
 void pop_until(Tree *tree, Name name);
 uint32_t insert_element(Tree *tree, const Tag *tag, Name name);
@@ -346,13 +332,13 @@ void forget_formatting(Tree *tree, uint32_t node);
 
 /* modes.c, tables.c, foreign.c */
 
-void read_text(Tree *tree, Span text);
-void read_start_tag(Tree *tree, Tag *tag);
-void read_end_tag(Tree *tree, Tag *tag);
+void take_text(Tree *tree, Span text);
+void take_start_tag(Tree *tree, Tag *tag);
+void take_end_tag(Tree *tree, Tag *tag);
 /* As above, but by the rules of the mode even within SVG and MathML. */
 void start_by_mode(Tree *tree, Tag *tag);
 void end_by_mode(Tree *tree, Tag *tag);
-void read_doctype(Tree *tree, Span doctype);
+void take_doctype(Tree *tree, Span doctype);
 void start_in_body(Tree *tree, Tag *tag);
 void end_in_body(Tree *tree, Tag *tag);
 void start_in_head(Tree *tree, Tag *tag);

@@ -155,7 +155,7 @@ static void put_text(Layout *layout, Span text, uint32_t flags) {
         }
         Reference found;
         const char *after = at;
-        if (c == '&' && !(flags & IS_LITERAL) && (after = read_reference(at, end, 0, &found)) != at) {
+        if (c == '&' && !(flags & IS_LITERAL) && (after = resolve_reference(at, end, 0, &found)) != at) {
             for (int i = 0; i < found.count; i++)
                 put_point(layout, found.points[i]);
             at = after;
@@ -214,7 +214,7 @@ static void put_pre_text(Layout *layout, Span text, uint32_t flags) {
         Reference found;
         uint32_t point;
         const char *after = at;
-        if (*at == '&' && !(flags & IS_LITERAL) && (after = read_reference(at, text.end, 0, &found)) != at) {
+        if (*at == '&' && !(flags & IS_LITERAL) && (after = resolve_reference(at, text.end, 0, &found)) != at) {
             for (int i = 0; i < found.count; i++)
                 put_pre_point(layout, found.points[i]);
             at = after;

@@ -4,7 +4,7 @@
 /* Raw elements: their content is read at once, so there is no mode for it. */
 static void insert_raw(Tree *tree, const Tag *tag, Name name) {
     uint32_t node = insert_element(tree, tag, name);
-    Span text = read_raw(&tree->tokens, name);
+    Span text = tree->raw = take_raw(&tree->tokens, name);
     if (name == EL_TEXTAREA)
         text = skip_newline(text);
     uint32_t content = node && text.at < text.end ? add_node(tree, TEXT_NODE) : 0;
@@ -131,9 +131,9 @@ void start_in_head(Tree *tree, Tag *tag) {
     case EL_HEAD:
         return;
     default:
-        pop(tree);
+        pop_open(tree);
         tree->mode = AFTER_HEAD;
-        read_start_tag(tree, tag);
+        take_start_tag(tree, tag);
     }
 }
 
@@ -148,7 +148,7 @@ static void start_after_head(Tree *tree, Tag *tag) {
         insert_and_push(tree, tag, EL_FRAMESET);
         tree->mode = IN_FRAMESET;
     } else if (is_of_head(tag->name)) {
-        push(tree, tree->head, flags_of(EL_HEAD));
+        push_open(tree, tree->head, flags_of(EL_HEAD));
         start_in_head(tree, tag);
         for (int i = tree->open_count - 1; i > 0; i--)
             if (tree->open[i].node == tree->head) {
@@ -158,7 +158,7 @@ static void start_after_head(Tree *tree, Tag *tag) {
     } else if (tag->name != EL_HEAD) {
         insert_and_push(tree, NULL, EL_BODY);
         tree->mode = IN_BODY;
-        read_start_tag(tree, tag);
+        take_start_tag(tree, tag);
     }
 }
 
@@ -185,7 +185,7 @@ static void start_frameset(Tree *tree, const Tag *tag) {
     /* What stood in the body is not part of the page any more. */
     tree->is_reordered = 1;
     while (tree->open_count > 1)
-        pop(tree);
+        pop_open(tree);
     insert_and_push(tree, tag, EL_FRAMESET);
     tree->mode = IN_FRAMESET;
 }
@@ -210,7 +210,7 @@ static void start_select_part(Tree *tree, const Tag *tag) {
     if (is_in_scope(tree, EL_SELECT))
         end_implied(tree, tag->name == EL_OPTION ? EL_OPTGROUP : NO_ELEMENT);
     else if (current_is(tree, EL_OPTION))
-        pop(tree);
+        pop_open(tree);
     reconstruct(tree);
     insert_and_push(tree, tag, tag->name);
 }
@@ -260,7 +260,7 @@ void start_in_body(Tree *tree, Tag *tag) {
     case EL_H6:
         close_p(tree);
         if (current(tree)->flags & IS_HEADING)
-            pop(tree);
+            pop_open(tree);
         insert_and_push(tree, tag, name);
         return;
     case EL_PRE:
@@ -295,7 +295,8 @@ void start_in_body(Tree *tree, Tag *tag) {
         close_p(tree);
         insert_and_push(tree, tag, name);
         reconstruct(tree);
-        insert_text(tree, read_raw(&tree->tokens, name), IS_LITERAL | REPLACES_NUL);
+        tree->raw = take_raw(&tree->tokens, name);
+        insert_text(tree, tree->raw, IS_LITERAL | REPLACES_NUL);
         return;
     case EL_BUTTON:
         if (is_in_scope(tree, EL_BUTTON)) {
@@ -433,7 +434,7 @@ void end_other(Tree *tree, Name name) {
         if (tree->open[i].name == name) {
             end_implied(tree, name);
             while (tree->open_count > i)
-                pop(tree);
+                pop_open(tree);
             return;
         }
         if (tree->open[i].flags & IS_SPECIAL)
@@ -473,7 +474,7 @@ static void end_heading(Tree *tree) {
     end_implied(tree, NO_ELEMENT);
     while (tree->open_count > 1) {
         int is_last = (current(tree)->flags & IS_HEADING) != 0;
-        pop(tree);
+        pop_open(tree);
         if (is_last)
             return;
     }
@@ -506,7 +507,7 @@ void end_in_body(Tree *tree, Tag *tag) {
     case EL_HTML:
         end_body(tree);
         if (tree->mode == AFTER_BODY)
-            read_end_tag(tree, tag);
+            take_end_tag(tree, tag);
         return;
     case EL_FORM:
         end_form(tree);
@@ -587,7 +588,7 @@ static void start_in_frameset(Tree *tree, Tag *tag) {
 static void end_in_frameset(Tree *tree, Name name) {
     if (name != EL_FRAMESET || tree->open_count < 2)
         return;
-    pop(tree);
+    pop_open(tree);
     if (!current_is(tree, EL_FRAMESET))
         tree->mode = AFTER_FRAMESET;
 }
@@ -624,7 +625,7 @@ static void start_in_template(Tree *tree, Tag *tag) {
     if (tree->template_count)
         tree->template_modes[tree->template_count - 1] = mode;
     tree->mode = mode;
-    read_start_tag(tree, tag);
+    take_start_tag(tree, tag);
 }
 
 /* All modes */
@@ -655,11 +656,11 @@ static void go_on(Tree *tree) {
         begin_head(tree, NULL);
         return;
     case IN_HEAD:
-        pop(tree);
+        pop_open(tree);
         tree->mode = AFTER_HEAD;
         return;
     case IN_HEAD_NOSCRIPT:
-        pop(tree);
+        pop_open(tree);
         tree->mode = IN_HEAD;
         return;
     case AFTER_HEAD:
@@ -671,7 +672,7 @@ static void go_on(Tree *tree) {
     }
 }
 
-void read_start_tag(Tree *tree, Tag *tag) {
+void take_start_tag(Tree *tree, Tag *tag) {
     if (tree->open_foreign && start_in_foreign(tree, tag))
         return;
     start_by_mode(tree, tag);
@@ -681,7 +682,7 @@ void start_by_mode(Tree *tree, Tag *tag) {
     switch (tree->mode) {
     case INITIAL:
         go_on(tree);
-        read_start_tag(tree, tag);
+        take_start_tag(tree, tag);
         return;
     case BEFORE_HTML:
         if (tag->name == EL_HTML) {
@@ -689,7 +690,7 @@ void start_by_mode(Tree *tree, Tag *tag) {
             return;
         }
         go_on(tree);
-        read_start_tag(tree, tag);
+        take_start_tag(tree, tag);
         return;
     case BEFORE_HEAD:
         if (tag->name == EL_HTML) {
@@ -701,7 +702,7 @@ void start_by_mode(Tree *tree, Tag *tag) {
             return;
         }
         go_on(tree);
-        read_start_tag(tree, tag);
+        take_start_tag(tree, tag);
         return;
     case IN_HEAD:
         start_in_head(tree, tag);
@@ -714,7 +715,7 @@ void start_by_mode(Tree *tree, Tag *tag) {
             start_in_head(tree, tag);
         else if (tag->name != EL_HEAD && tag->name != EL_NOSCRIPT) {
             go_on(tree);
-            read_start_tag(tree, tag);
+            take_start_tag(tree, tag);
         }
         return;
     case AFTER_HEAD:
@@ -743,14 +744,14 @@ void start_by_mode(Tree *tree, Tag *tag) {
             return;
         }
         tree->mode = IN_BODY;
-        read_start_tag(tree, tag);
+        take_start_tag(tree, tag);
         return;
     default:
         start_in_table(tree, tag);
     }
 }
 
-void read_end_tag(Tree *tree, Tag *tag) {
+void take_end_tag(Tree *tree, Tag *tag) {
     if (tree->open_foreign && end_in_foreign(tree, tag))
         return;
     end_by_mode(tree, tag);
@@ -762,7 +763,7 @@ void end_by_mode(Tree *tree, Tag *tag) {
     switch (tree->mode) {
     case INITIAL:
         go_on(tree);
-        read_end_tag(tree, tag);
+        take_end_tag(tree, tag);
         return;
     case BEFORE_HTML:
     case BEFORE_HEAD:
@@ -823,11 +824,11 @@ void end_by_mode(Tree *tree, Tag *tag) {
     }
     if (may_go_on) {
         go_on(tree);
-        read_end_tag(tree, tag);
+        take_end_tag(tree, tag);
     }
 }
 
-void read_text(Tree *tree, Span text) {
+void take_text(Tree *tree, Span text) {
     if (tree->open_foreign && text_in_foreign(tree, text))
         return;
     switch (tree->mode) {

@@ -26,78 +26,157 @@ static const char *utf8_of(PyObject *text, Py_ssize_t *length, char **owned) {
     return *owned ? *owned : (const char *)PyErr_NoMemory();
 }
 
-typedef struct {
-    PyTypeObject *link_type;
-    Span agent;
-    size_t max_links, max_depth, max_elements, max_chars;
-} Wanted;
+/* What was last asked about is read next, and needs no second look. */
+static PyObject *known_utf8;
 
-static PyObject *read_tree(Tree *tree, const Wanted *wanted) {
-    int is_too_large = tree->is_full || (wanted->max_depth < MAX_OPEN && depth_exceeds(tree, (uint32_t)wanted->max_depth));
-    put_in_order(tree);
-    if (tree->is_full)
-        read_rest(tree);
-    if (tree->failed)
-        return PyErr_NoMemory();
-    PyObject *head = read_head(tree, wanted->agent), *links = NULL, *text = NULL;
-    if (head)
-        links = read_links(tree, wanted->link_type, wanted->max_links, is_too_large ? 0 : wanted->max_chars);
-    if (links)
-        text = is_too_large ? PyUnicode_FromStringAndSize("", 0) : read_layout(tree);
-    if (text)
-        return Py_BuildValue("(NNNO)", head, links, text, is_too_large ? Py_True : Py_False);
-    Py_XDECREF(head);
-    Py_XDECREF(links);
+/* A text, or the UTF-8 bytes of one. */
+static const char *source_bytes(PyObject *source, Py_ssize_t *length, char **owned) {
+    *owned = NULL;
+    if (!PyBytes_Check(source))
+        return PyUnicode_Check(source)
+                   ? utf8_of(source, length, owned)
+                   : (const char *)PyErr_Format(PyExc_TypeError, "a text or bytes, not %s", Py_TYPE(source)->tp_name);
+    *length = PyBytes_GET_SIZE(source);
+    const char *bytes = PyBytes_AS_STRING(source);
+    if (source == known_utf8 || is_utf8(bytes, (size_t)*length))
+        return bytes;
+    PyErr_SetString(PyExc_ValueError, "bytes that are not UTF-8");
     return NULL;
 }
 
 /* Kept between pages; taken by whoever reads, so that nobody shares it. */
 static Tree *spare;
 
-static PyObject *html_read(PyObject *module, PyObject *args) {
-    PyObject *html, *agent, *link_type;
-    Py_ssize_t limits[4], length, agent_length;
+static Tree *take_tree(void) {
+    Tree *tree = spare ? spare : calloc(1, sizeof *tree);
+    spare = NULL;
+    return tree;
+}
+
+static void give_back(Tree *tree) {
+    tree_trim(tree);
+    if (!spare) {
+        spare = tree;
+        return;
+    }
+    tree_free(tree);
+    free(tree);
+}
+
+/* The arguments of `read`, in this order. */
+enum { HTML, AGENT, LINK_TYPE, MAX_LINKS, MAX_DEPTH, MAX_ELEMENTS, MAX_CHARS, MODEL, ARGUMENTS };
+
+typedef struct {
+    PyTypeObject *link_type;
+    PyObject *model; /* or NULL */
+    Span agent;
+    size_t limits[ARGUMENTS];
+} Wanted;
+
+static int read_arguments(Wanted *wanted, PyObject *const *given, Py_ssize_t count) {
+    if (count != ARGUMENTS) {
+        PyErr_Format(PyExc_TypeError, "%d arguments, not %zd", ARGUMENTS, count);
+        return -1;
+    }
+    Py_ssize_t length;
+    const char *agent = PyUnicode_AsUTF8AndSize(given[AGENT], &length);
+    if (!agent)
+        return -1;
+    wanted->agent = (Span){agent, agent + length};
+    wanted->link_type = (PyTypeObject *)given[LINK_TYPE];
+    if (!PyType_Check(given[LINK_TYPE]) || !PyType_IsSubtype(wanted->link_type, &PyTuple_Type)) {
+        PyErr_SetString(PyExc_TypeError, "links are tuples");
+        return -1;
+    }
+    for (int i = MAX_LINKS; i <= MAX_CHARS; i++) {
+        wanted->limits[i] = PyLong_AsSize_t(given[i]);
+        if (PyErr_Occurred())
+            return -1;
+    }
+    wanted->model = Py_IsNone(given[MODEL]) ? NULL : given[MODEL];
+    if (wanted->model && !is_model(wanted->model)) {
+        PyErr_SetString(PyExc_TypeError, "the model is none");
+        return -1;
+    }
+    return 0;
+}
+
+/* What the search found; None where none was wanted. */
+static PyObject *found_of(Tree *tree, int is_too_large) {
+    if (!tree->search || is_too_large)
+        return Py_NewRef(Py_None);
+    const Tokens *tokens = &tree->tokens;
+    return tokens->is_odd ? search_anew(tree->search, tokens->start, (size_t)(tokens->end - tokens->start))
+                          : search_found(tree->search);
+}
+
+static PyObject *read_tree(Tree *tree, const Wanted *wanted) {
+    size_t max_depth = wanted->limits[MAX_DEPTH];
+    int is_too_large = tree->is_full || (max_depth < MAX_OPEN && depth_exceeds(tree, (uint32_t)max_depth));
+    put_in_order(tree);
+    if (tree->is_full)
+        read_rest(tree);
+    if (tree->failed)
+        return PyErr_NoMemory();
+    PyObject *head = read_head(tree, wanted->agent), *links = NULL, *text = NULL, *found = NULL;
+    if (head)
+        links = read_links(tree, wanted->link_type, wanted->limits[MAX_LINKS],
+                           is_too_large ? 0 : wanted->limits[MAX_CHARS]);
+    if (links)
+        text = is_too_large ? PyUnicode_FromStringAndSize("", 0) : read_layout(tree);
+    if (text)
+        found = found_of(tree, is_too_large);
+    if (found)
+        return Py_BuildValue("(NNNON)", head, links, text, is_too_large ? Py_True : Py_False, found);
+    Py_XDECREF(head);
+    Py_XDECREF(links);
+    Py_XDECREF(text);
+    return NULL;
+}
+
+static PyObject *html_read(PyObject *module, PyObject *const *given, Py_ssize_t count) {
+    Wanted wanted;
+    Py_ssize_t length;
+    char *owned = NULL;
     (void)module;
-    if (!PyArg_ParseTuple(args, "UUO!nnnn", &html, &agent, &PyType_Type, &link_type, &limits[0], &limits[1], &limits[2],
-                          &limits[3]))
+    if (read_arguments(&wanted, given, count))
         return NULL;
-    if (!PyType_IsSubtype((PyTypeObject *)link_type, &PyTuple_Type))
-        return PyErr_Format(PyExc_TypeError, "links are tuples");
-    for (int i = 0; i < 4; i++)
-        if (limits[i] < 0)
-            return PyErr_Format(PyExc_ValueError, "limits are not negative");
-    const char *name = PyUnicode_AsUTF8AndSize(agent, &agent_length);
-    char *owned;
-    const char *bytes = name ? utf8_of(html, &length, &owned) : NULL;
+    const char *bytes = source_bytes(given[HTML], &length, &owned);
     if (!bytes)
         return NULL;
     PyObject *result = NULL;
-    Tree *tree = spare ? spare : calloc(1, sizeof *tree);
-    spare = NULL;
-    Wanted wanted = {(PyTypeObject *)link_type, {name, name + agent_length}, (size_t)limits[0], (size_t)limits[1],
-                     (size_t)limits[2], (size_t)limits[3]};
+    Search *search = wanted.model ? search_begin(wanted.model) : NULL;
+    Tree *tree = take_tree();
     if (length > UINT32_MAX / 4)
         PyErr_SetString(PyExc_ValueError, "more than a gigabyte of HTML");
-    else if (!tree || tree_build(tree, bytes, (size_t)length, wanted.max_elements))
+    else if (!tree || (wanted.model && !search) ||
+             tree_build(tree, bytes, (size_t)length, wanted.limits[MAX_ELEMENTS], search))
         PyErr_NoMemory();
     else
         result = read_tree(tree, &wanted);
+    if (search)
+        search_free(search);
     if (tree)
-        tree_trim(tree);
-    if (!spare)
-        spare = tree;
-    else {
-        tree_free(tree);
-        free(tree);
-    }
+        give_back(tree);
     free(owned);
+    Py_CLEAR(known_utf8);
     return result;
 }
 
+static PyObject *html_is_utf8(PyObject *module, PyObject *body) {
+    (void)module;
+    if (!PyBytes_Check(body))
+        return PyErr_Format(PyExc_TypeError, "bytes, not %s", Py_TYPE(body)->tp_name);
+    int is_known = is_utf8(PyBytes_AS_STRING(body), (size_t)PyBytes_GET_SIZE(body));
+    Py_XSETREF(known_utf8, is_known ? Py_NewRef(body) : NULL);
+    return PyBool_FromLong(is_known);
+}
+
 static PyMethodDef module_methods[] = {
-    {"read", html_read, METH_VARARGS,
-     "read(html, agent, link_type, max_links, max_depth, max_elements, max_anchor_chars): head, links, text, and "
-     "whether the page is past the limits"},
+    {"is_utf8", html_is_utf8, METH_O, "is_utf8(body): whether bytes are UTF-8 without an error"},
+    {"read", (PyCFunction)(void (*)(void))html_read, METH_FASTCALL,
+     "read(html, agent, link_type, max_links, max_depth, max_elements, max_chars, model): head, links, text, whether "
+     "the page is past the limits, and what the search for main content found"},
     {NULL, NULL, 0, NULL},
 };
 
@@ -108,5 +187,8 @@ static struct PyModuleDef html_module = {
 PyMODINIT_FUNC PyInit__native(void) {
     elements_prepare();
     tokens_prepare();
-    return references_prepare() ? NULL : PyModule_Create(&html_module);
+    PyObject *module = references_prepare() ? NULL : PyModule_Create(&html_module);
+    if (module && add_search(module))
+        Py_CLEAR(module);
+    return module;
 }

@@ -1,17 +1,43 @@
 /* Character references, and texts with theirs resolved. */
 #include "html.h"
 
-int buffer_reserve(Buffer *buffer, size_t more) {
-    size_t needed = buffer->length + more;
-    if (needed <= buffer->capacity)
+static int is_rest(unsigned char c) { return (c & 0xc0) == 0x80; }
+
+/* The bytes of the character at `c`, 0 if it is none. */
+static size_t utf8_length(const unsigned char *c, size_t left) {
+    if (c[0] < 0x80)
+        return 1;
+    if (c[0] < 0xe0)
+        return c[0] >= 0xc2 && left > 1 && is_rest(c[1]) ? 2 : 0;
+    if (c[0] < 0xf0) {
+        int is_short = c[0] == 0xe0 && left > 1 && c[1] < 0xa0, is_surrogate = c[0] == 0xed && left > 1 && c[1] >= 0xa0;
+        return left > 2 && is_rest(c[1]) && is_rest(c[2]) && !is_short && !is_surrogate ? 3 : 0;
+    }
+    if (left < 4 || !is_rest(c[1]) || !is_rest(c[2]) || !is_rest(c[3]))
         return 0;
-    size_t capacity = needed + needed / 2 + 64;
-    char *bytes = realloc(buffer->bytes, capacity);
-    if (!bytes)
-        return -1;
-    buffer->bytes = bytes;
-    buffer->capacity = capacity;
-    return 0;
+    int is_short = c[0] == 0xf0 && c[1] < 0x90, is_long = c[0] > 0xf4 || (c[0] == 0xf4 && c[1] >= 0x90);
+    return is_short || is_long ? 0 : 4;
+}
+
+int is_utf8(const char *at, size_t length) {
+    const char *end = at + length;
+    while (at < end) {
+        uint64_t words[4];
+        /* Most of a page is ASCII. */
+        while (end - at >= (ptrdiff_t)sizeof words) {
+            memcpy(words, at, sizeof words);
+            if ((words[0] | words[1] | words[2] | words[3]) & 0x8080808080808080u)
+                break;
+            at += sizeof words;
+        }
+        for (int i = 0; i < 32 && at < end; i++) {
+            size_t step = utf8_length((const unsigned char *)at, (size_t)(end - at));
+            if (!step)
+                return 0;
+            at += step;
+        }
+    }
+    return 1;
 }
 
 int utf8_write(char *to, uint32_t point) {
@@ -158,7 +184,7 @@ static const char *read_number(const char *at, const char *end, Reference *found
     return c < end && *c == ';' ? c + 1 : c;
 }
 
-const char *read_reference(const char *at, const char *end, int in_attribute, Reference *found) {
+const char *resolve_reference(const char *at, const char *end, int in_attribute, Reference *found) {
     if (end - at < 3)
         return at;
     if (at[1] == '#')

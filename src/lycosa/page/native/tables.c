@@ -16,7 +16,7 @@ static int has_section(const Tree *tree) {
 typedef enum { TO_TABLE, TO_SECTION, TO_ROW } Context;
 
 static void clear_back(Tree *tree, Context context) {
-    for (; tree->open_count > 1; pop(tree)) {
+    for (; tree->open_count > 1; pop_open(tree)) {
         Name name = current(tree)->name;
         if (name == EL_TEMPLATE || (context == TO_TABLE && name == EL_TABLE) ||
             (context == TO_SECTION && is_section(name)) || (context == TO_ROW && name == EL_TR))
@@ -46,7 +46,7 @@ static void start_of_table(Tree *tree, Tag *tag) {
         insert_and_push(tree, NULL, EL_COLGROUP);
         tree->mode = IN_COLUMN_GROUP;
         if (tag->name == EL_COL)
-            read_start_tag(tree, tag);
+            take_start_tag(tree, tag);
         return;
     case EL_TBODY:
     case EL_TFOOT:
@@ -61,14 +61,14 @@ static void start_of_table(Tree *tree, Tag *tag) {
         clear_back(tree, TO_TABLE);
         insert_and_push(tree, NULL, EL_TBODY);
         tree->mode = IN_TABLE_BODY;
-        read_start_tag(tree, tag);
+        take_start_tag(tree, tag);
         return;
     case EL_TABLE:
         if (!is_in_table_scope(tree, EL_TABLE))
             return;
         pop_until(tree, EL_TABLE);
         reset_mode(tree);
-        read_start_tag(tree, tag);
+        take_start_tag(tree, tag);
         return;
     case EL_STYLE:
     case EL_SCRIPT:
@@ -123,7 +123,7 @@ static int end_caption(Tree *tree) {
 static int end_column_group(Tree *tree) {
     if (!current_is(tree, EL_COLGROUP))
         return 0;
-    pop(tree);
+    pop_open(tree);
     tree->mode = IN_TABLE;
     return 1;
 }
@@ -136,7 +136,7 @@ static void start_of_column_group(Tree *tree, Tag *tag) {
     else if (tag->name == EL_TEMPLATE)
         start_in_head(tree, tag);
     else if (end_column_group(tree))
-        read_start_tag(tree, tag);
+        take_start_tag(tree, tag);
 }
 
 /* In table body */
@@ -145,7 +145,7 @@ static int end_section(Tree *tree) {
     if (!has_section(tree))
         return 0;
     clear_back(tree, TO_SECTION);
-    pop(tree);
+    pop_open(tree);
     tree->mode = IN_TABLE;
     return 1;
 }
@@ -157,11 +157,11 @@ static void start_of_section(Tree *tree, Tag *tag) {
         insert_and_push(tree, name == EL_TR ? tag : NULL, EL_TR);
         tree->mode = IN_ROW;
         if (name != EL_TR)
-            read_start_tag(tree, tag);
+            take_start_tag(tree, tag);
     } else if (!is_structure(name))
         start_of_table(tree, tag);
     else if (end_section(tree))
-        read_start_tag(tree, tag);
+        take_start_tag(tree, tag);
 }
 
 /* In row */
@@ -170,7 +170,7 @@ static int end_row(Tree *tree) {
     if (!is_in_table_scope(tree, EL_TR))
         return 0;
     clear_back(tree, TO_ROW);
-    pop(tree);
+    pop_open(tree);
     tree->mode = IN_TABLE_BODY;
     return 1;
 }
@@ -184,7 +184,7 @@ static void start_of_row(Tree *tree, Tag *tag) {
     } else if (!is_structure(tag->name))
         start_of_table(tree, tag);
     else if (end_row(tree))
-        read_start_tag(tree, tag);
+        take_start_tag(tree, tag);
 }
 
 /* In cell */
@@ -194,7 +194,7 @@ static void close_cell(Tree *tree) {
     if (is_in_table_scope(tree, EL_TD) || is_in_table_scope(tree, EL_TH))
         while (tree->open_count > 1) {
             int is_last = is_cell(current(tree)->name);
-            pop(tree);
+            pop_open(tree);
             if (is_last)
                 break;
         }
@@ -215,7 +215,7 @@ static void end_of_cell(Tree *tree, Tag *tag) {
         if (!is_in_table_scope(tree, name))
             return;
         close_cell(tree);
-        read_end_tag(tree, tag);
+        take_end_tag(tree, tag);
     } else if (name != EL_BODY && name != EL_CAPTION && name != EL_COL && name != EL_COLGROUP && name != EL_HTML)
         end_in_body(tree, tag);
 }
@@ -228,7 +228,7 @@ void start_in_table(Tree *tree, Tag *tag) {
         if (!is_structure(tag->name))
             start_in_body(tree, tag);
         else if (end_caption(tree))
-            read_start_tag(tree, tag);
+            take_start_tag(tree, tag);
         return;
     case IN_COLUMN_GROUP:
         start_of_column_group(tree, tag);
@@ -245,7 +245,7 @@ void start_in_table(Tree *tree, Tag *tag) {
             return;
         }
         close_cell(tree);
-        read_start_tag(tree, tag);
+        take_start_tag(tree, tag);
         return;
     default:
         start_of_table(tree, tag);
@@ -260,7 +260,7 @@ void end_in_table(Tree *tree, Tag *tag) {
             end_caption(tree);
         else if (name == EL_TABLE) {
             if (end_caption(tree))
-                read_end_tag(tree, tag);
+                take_end_tag(tree, tag);
         } else if (!is_structure(name) && name != EL_BODY && name != EL_HTML)
             end_in_body(tree, tag);
         return;
@@ -270,18 +270,18 @@ void end_in_table(Tree *tree, Tag *tag) {
         else if (name == EL_TEMPLATE)
             end_template(tree);
         else if (name != EL_COL && end_column_group(tree))
-            read_end_tag(tree, tag);
+            take_end_tag(tree, tag);
         return;
     case IN_TABLE_BODY:
         if (is_section(name)) {
             if (!is_in_table_scope(tree, name))
                 return;
             clear_back(tree, TO_SECTION);
-            pop(tree);
+            pop_open(tree);
             tree->mode = IN_TABLE;
         } else if (name == EL_TABLE) {
             if (end_section(tree))
-                read_end_tag(tree, tag);
+                take_end_tag(tree, tag);
         } else
             end_of_table(tree, tag);
         return;
@@ -290,7 +290,7 @@ void end_in_table(Tree *tree, Tag *tag) {
             end_row(tree);
         else if (name == EL_TABLE || (is_section(name) && is_in_table_scope(tree, name))) {
             if (end_row(tree))
-                read_end_tag(tree, tag);
+                take_end_tag(tree, tag);
         } else if (!is_section(name))
             end_of_table(tree, tag);
         return;

@@ -127,7 +127,7 @@ void insert_at(Tree *tree, uint32_t target, Name target_name, uint32_t node) {
 
 /* Open elements */
 
-void push(Tree *tree, uint32_t node, uint32_t flags) {
+void push_open(Tree *tree, uint32_t node, uint32_t flags) {
     if (tree->open_count >= MAX_OPEN || !node)
         return;
     Name name = tree->nodes[node].name;
@@ -150,7 +150,7 @@ static void forget_open(Tree *tree, const Open *open) {
 }
 
 /* The root stays. */
-void pop(Tree *tree) {
+void pop_open(Tree *tree) {
     if (tree->open_count > 1)
         forget_open(tree, &tree->open[--tree->open_count]);
 }
@@ -163,7 +163,7 @@ void remove_open(Tree *tree, int index) {
 void pop_until(Tree *tree, Name name) {
     while (tree->open_count > 1) {
         int is_last = current(tree)->name == name;
-        pop(tree);
+        pop_open(tree);
         if (is_last)
             return;
     }
@@ -208,7 +208,7 @@ int is_in_table_scope(const Tree *tree, Name name) {
 
 void end_implied(Tree *tree, Name except) {
     while (current(tree)->flags & IS_IMPLIED && current(tree)->name != except)
-        pop(tree);
+        pop_open(tree);
 }
 
 void close_p(Tree *tree) {
@@ -249,7 +249,7 @@ void make_loose(Tree *tree, const Tag *tag) {
 
 uint32_t insert_and_push(Tree *tree, const Tag *tag, Name name) {
     uint32_t node = insert_element(tree, tag, name);
-    push(tree, node, flags_of(name));
+    push_open(tree, node, flags_of(name));
     return node;
 }
 
@@ -277,7 +277,7 @@ Span skip_space(Span text) {
             text.at++;
             continue;
         }
-        const char *after = *text.at == '&' ? read_reference(text.at, text.end, 0, &found) : text.at;
+        const char *after = *text.at == '&' ? resolve_reference(text.at, text.end, 0, &found) : text.at;
         if (after == text.at || found.points[0] > ' ' || !is_space((unsigned char)found.points[0]))
             break;
         text.at = after;
@@ -295,7 +295,7 @@ Span skip_newline(Span text) {
     else if (*text.at == '\r')
         text.at += 1 + (text.end - text.at > 1 && text.at[1] == '\n');
     else if (*text.at == '&') {
-        const char *after = read_reference(text.at, text.end, 0, &found);
+        const char *after = resolve_reference(text.at, text.end, 0, &found);
         if (after != text.at && found.points[0] == '\n')
             text.at = after;
     }
@@ -328,31 +328,84 @@ static int is_edge(const Tree *tree, Span text) {
     return !last || flags_of(tree->nodes[last].name) & IS_BLOCK;
 }
 
+static uint8_t searched(const Tag *tag) {
+    return tag->name < ELEMENTS ? searched_tags[tag->name] : searched_tag(tag->written.at, span_length(tag->written));
+}
+
+/* The tree reads the content of a raw element at once, so the search is told of it afterwards. What only the search
+ * takes for raw, as a title in a drawing, it is told of first, and then of nothing until it would go on. */
+static void start_in_both(Tree *tree) {
+    Tokens *tokens = &tree->tokens;
+    Tag *tag = &tokens->tag;
+    const char *after = tokens->at;
+    uint8_t name = searched(tag);
+    int is_raw = is_searched_raw(name) && !tag->is_self_closing;
+    int is_json = is_raw && value_is(tokens, attribute_of(tag, AT_TYPE), "application/ld+json");
+    int is_same = is_raw && tag->name < ELEMENTS && flags_of(tag->name) & IS_RAW && tag->name != EL_NOEMBED &&
+                  tag->name != EL_NOFRAMES;
+    if (!is_raw)
+        tree->failed |= search_start_tag(tree->search, name, tokens->start, tag->attributes, tag->attribute_count,
+                                         tag->is_self_closing);
+    tree->raw.at = NULL;
+    take_start_tag(tree, tag);
+    if (is_same && tree->raw.at)
+        tree->failed |= search_raw(tree->search, name, is_json, tree->raw.at, tree->raw.end);
+    else if (is_raw) {
+        tree->resume = search_raw_from(tree->search, name, is_json, after, tokens->end);
+        tree->failed |= !tree->resume;
+        tokens->is_odd |= tree->resume < tokens->at;
+    } else
+        tokens->is_odd |= tree->raw.at != NULL;
+}
+
+/* Whether the search is to be told of a token that begins here. */
+static inline int is_searching(Tree *tree, const char *at) {
+    if (!tree->search)
+        return 0;
+    if (!tree->resume)
+        return 1;
+    if (at < tree->resume)
+        return 0;
+    tree->tokens.is_odd |= at > tree->resume;
+    tree->resume = NULL;
+    return 1;
+}
+
 static void build(Tree *tree) {
     Tokens *tokens = &tree->tokens;
     while (!tree->is_full && !tree->failed) {
-        switch (next_token(tokens, is_foreign(tree))) {
+        const char *at = tokens->at;
+        TokenKind kind = next_token(tokens, is_foreign(tree));
+        int is_searched = is_searching(tree, at);
+        switch (kind) {
         case TOKEN_END:
             return;
         case TOKEN_TEXT:
+            if (is_searched)
+                tree->failed |= search_text(tree->search, tokens->text.at, tokens->text.end);
             if (tree->skips_newline)
                 tokens->text = skip_newline(tokens->text);
             tree->skips_newline = 0;
             if (tokens->text.at < tokens->text.end && !is_edge(tree, tokens->text))
-                read_text(tree, tokens->text);
+                take_text(tree, tokens->text);
             continue;
         case TOKEN_CDATA:
             insert_text(tree, tokens->text, IS_LITERAL | REPLACES_NUL);
             break;
         case TOKEN_START_TAG:
             tree->skips_newline = 0;
-            read_start_tag(tree, &tokens->tag);
+            if (is_searched)
+                start_in_both(tree);
+            else
+                take_start_tag(tree, &tokens->tag);
             continue;
         case TOKEN_END_TAG:
-            read_end_tag(tree, &tokens->tag);
+            if (is_searched)
+                tree->failed |= search_end_tag(tree->search, searched(&tokens->tag));
+            take_end_tag(tree, &tokens->tag);
             break;
         case TOKEN_DOCTYPE:
-            read_doctype(tree, tokens->text);
+            take_doctype(tree, tokens->text);
             break;
         case TOKEN_COMMENT:
             tree->is_parted = 1;
@@ -362,10 +415,14 @@ static void build(Tree *tree) {
     }
 }
 
-int tree_build(Tree *tree, const char *html, size_t length, size_t max_elements) {
+int tree_build(Tree *tree, const char *html, size_t length, size_t max_elements, Search *search) {
     memset(tree, 0, offsetof(Tree, nodes));
     tree->tokens.start = tree->tokens.at = html;
     tree->tokens.end = html + length;
+    tree->tokens.has_all = search != NULL;
+    /* "</" at the end of the text is text to us alone. */
+    tree->tokens.is_odd = length > 1 && !memcmp(html + length - 2, "</", 2);
+    tree->search = search;
     tree->max_elements = max_elements;
     tree->frameset_is_ok = 1;
     add_node(tree, NO_ELEMENT);

@@ -29,7 +29,7 @@ int append_plain(Buffer *out, Span value) {
     for (const char *at = value.at; at < value.end;) {
         Reference found;
         const char *after = at;
-        if (*at == '&' && (after = read_reference(at, value.end, 1, &found)) != at) {
+        if (*at == '&' && (after = resolve_reference(at, value.end, 1, &found)) != at) {
             for (int i = 0; i < found.count; i++)
                 out->length += (size_t)utf8_write(out->bytes + out->length, found.points[i]);
             at = after;
@@ -129,7 +129,7 @@ int line_append(Line *line, Span text, int is_literal, int in_attribute, int rep
         Reference found;
         uint32_t point;
         const char *after = at;
-        if (c == '&' && !is_literal && (after = read_reference(at, text.end, in_attribute, &found)) != at) {
+        if (c == '&' && !is_literal && (after = resolve_reference(at, text.end, in_attribute, &found)) != at) {
             for (int i = 0; i < found.count; i++)
                 line_point(line, found.points[i]);
             at = after;

@@ -82,6 +82,6 @@ void read_rest(Tree *tree) {
         if (flags & IS_NOTED && tag->attribute_count && !in_template && !is_fallback)
             make_loose(tree, tag);
         if (flags & IS_RAW)
-            read_raw(&tree->tokens, tag->name);
+            take_raw(&tree->tokens, tag->name);
     }
 }

@@ -12,7 +12,9 @@
 #ifndef LYCOSA_CONTENT_H
 #define LYCOSA_CONTENT_H
 
+#ifndef PY_SSIZE_T_CLEAN
 #define PY_SSIZE_T_CLEAN
+#endif
 #include <Python.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,6 @@
 /* The Python side: a model that extracts, and the same features for training. */
-#include "content.h"
+#include "../../native/feed.h"
+#include "model.h"
 
 typedef struct {
     PyObject_HEAD Model model;
@@ -111,10 +112,10 @@ static int is_of(Part part, const Document *document, const Judgement *judgement
     return part == CONTENT ? is_content : !is_content && is_comment(document, &document->blocks[b]);
 }
 
-/* The blocks of a part, one below the other. */
-static PyObject *join(const Document *document, const Judgement *judgement, Part part) {
+/* The blocks of a part, one below the other, until there are enough bytes. */
+static PyObject *join(const Document *document, const Judgement *judgement, Part part, size_t enough) {
     Buffer out = {0};
-    for (size_t b = 0; b < document->block_count; b++)
+    for (size_t b = 0; b < document->block_count && out.length <= enough; b++)
         if (is_of(part, document, judgement, b) && append_block(&out, document, &document->blocks[b])) {
             buffer_free(&out);
             return PyErr_NoMemory();
@@ -159,34 +160,41 @@ static PyObject *why_blocks(const Document *document, const Judgement *judgement
     return list;
 }
 
+/* Where labels for author and date are looked for (extract.py), in bytes of its longest characters. */
+enum { HEAD_BYTES = 3000 * 4 };
+
+PyObject *find_content(const Model *model, Document *document, int has_all, PyObject **why) {
+    Judgement judgement = {0};
+    PyObject *found = NULL;
+    if (judge(model, document, &judgement))
+        PyErr_NoMemory();
+    else {
+        const Meta *meta = &document->meta;
+        found = Py_BuildValue(
+            "(NNNNNNNNNNNNNNNN)", join(document, &judgement, CONTENT, SIZE_MAX),
+            join(document, &judgement, COMMENTS, SIZE_MAX), field(&meta->title), field(&meta->og_title),
+            field(&meta->ld_title), titled(document), field(&meta->author), field(&meta->ld_author),
+            labelled(document, GROUP_OF_AUTHORS, 10, 0), field(&meta->published), field(&meta->ld_published),
+            field(&meta->time), labelled(document, GROUP_OF_DATES, 14, 1), field(&meta->language), field(&meta->body),
+            join(document, &judgement, ALL, has_all ? SIZE_MAX : HEAD_BYTES));
+        if (found && why && !(*why = why_blocks(document, &judgement)))
+            Py_CLEAR(found);
+    }
+    free(judgement.first);
+    return found;
+}
+
 static PyObject *model_extract(ModelObject *self, PyObject *args) {
-    PyObject *html;
+    PyObject *html, *why = NULL;
     int wants_why = 0;
     if (!PyArg_ParseTuple(args, "U|p", &html, &wants_why))
         return NULL;
     Document document = {0};
-    Judgement judgement = {0};
-    PyObject *result = NULL;
-    if (!scan_text(&document, html, self->model.text_weights)) {
-        if (judge(&self->model, &document, &judgement))
-            PyErr_NoMemory();
-        else {
-            const Meta *meta = &document.meta;
-            PyObject *blocks = wants_why ? why_blocks(&document, &judgement) : Py_NewRef(Py_None);
-            result = blocks ? Py_BuildValue("((NNNNNNNNNNNNNNNN)N)", join(&document, &judgement, CONTENT),
-                                            join(&document, &judgement, COMMENTS), field(&meta->title),
-                                            field(&meta->og_title), field(&meta->ld_title), titled(&document),
-                                            field(&meta->author), field(&meta->ld_author),
-                                            labelled(&document, GROUP_OF_AUTHORS, 10, 0), field(&meta->published),
-                                            field(&meta->ld_published), field(&meta->time),
-                                            labelled(&document, GROUP_OF_DATES, 14, 1), field(&meta->language),
-                                            field(&meta->body), join(&document, &judgement, ALL), blocks)
-                            : NULL;
-        }
-    }
-    free(judgement.first);
+    PyObject *found = NULL;
+    if (!scan_text(&document, html, self->model.text_weights))
+        found = find_content(&self->model, &document, 1, wants_why ? &why : NULL);
     document_free(&document);
-    return result;
+    return found ? Py_BuildValue("(NN)", found, why ? why : Py_NewRef(Py_None)) : NULL;
 }
 
 static PyObject *model_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
@@ -214,7 +222,7 @@ static PyMethodDef model_methods[] = {
 };
 
 static PyTypeObject ModelType = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lycosa.page.content._native.Model",
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lycosa.page._native.Model",
     .tp_basicsize = sizeof(ModelObject),
     .tp_dealloc = (destructor)model_dealloc,
     .tp_flags = Py_TPFLAGS_DEFAULT,
@@ -321,7 +329,7 @@ static PyObject *content_lay_out(PyObject *module, PyObject *html) {
     if (!PyUnicode_Check(html))
         return PyErr_Format(PyExc_TypeError, "a text, not %s", Py_TYPE(html)->tp_name);
     Document document = {0};
-    PyObject *text = scan_text(&document, html, NULL) ? NULL : join(&document, NULL, ALL);
+    PyObject *text = scan_text(&document, html, NULL) ? NULL : join(&document, NULL, ALL, SIZE_MAX);
     document_free(&document);
     return text;
 }
@@ -349,22 +357,17 @@ static PyMethodDef module_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static struct PyModuleDef content_module = {
-    PyModuleDef_HEAD_INIT, "_native", "Main content of HTML pages.", -1, module_methods, NULL, NULL, NULL, NULL,
-};
+const Model *model_of(PyObject *object) {
+    return Py_IS_TYPE(object, &ModelType) ? &((ModelObject *)object)->model : NULL;
+}
 
-PyMODINIT_FUNC PyInit__native(void) {
+int add_search(PyObject *module) {
     tags_prepare();
     kinds_prepare();
     markup_prepare();
-    if (PyType_Ready(&ModelType))
-        return NULL;
-    PyObject *module = PyModule_Create(&content_module);
-    if (!module || PyModule_AddObjectRef(module, "Model", (PyObject *)&ModelType) ||
-        PyModule_AddIntConstant(module, "SECOND_FEATURES", SECOND_FEATURES) ||
-        PyModule_AddIntConstant(module, "WEIGHTS", WEIGHTS)) {
-        Py_XDECREF(module);
-        return NULL;
-    }
-    return module;
+    return PyType_Ready(&ModelType) || PyModule_AddObjectRef(module, "Model", (PyObject *)&ModelType) ||
+                   PyModule_AddIntConstant(module, "SECOND_FEATURES", SECOND_FEATURES) ||
+                   PyModule_AddIntConstant(module, "WEIGHTS", WEIGHTS) || PyModule_AddFunctions(module, module_methods)
+               ? -1
+               : 0;
 }

@@ -28,8 +28,21 @@ static const char *raw_end(const char *at, const char *end, Tag tag) {
     }
 }
 
-static int read_raw(Scanner *s, Tag tag, const Attributes *attributes) {
+static int is_json_ld(const Attributes *attributes) {
+    return attributes->type.at && span_is(attributes->type, "application/ld+json");
+}
+
+int note_raw(Scanner *s, Tag tag, int is_json, const char *start, const char *close) {
     Meta *meta = &s->document->meta;
+    if (tag == TAG_TITLE && !meta->title.length && !s->open_count[TAG_SVG]) {
+        if (append_collapsed(&meta->title, start, close, 1000))
+            return -1;
+        note_title_words(s, &meta->title);
+    }
+    return tag == TAG_SCRIPT && is_json ? meta_ld(meta, start, close) : 0;
+}
+
+int read_raw(Scanner *s, Tag tag, int is_json) {
     if (s->is_never_closed[tag])
         return 0;
     const char *start = s->at, *close = raw_end(start, s->end, tag);
@@ -40,14 +53,7 @@ static int read_raw(Scanner *s, Tag tag, const Attributes *attributes) {
     }
     const char *after = close < s->end ? memchr(close, '>', (size_t)(s->end - close)) : NULL;
     s->at = after ? after + 1 : s->end;
-    if (tag == TAG_TITLE && !meta->title.length && !s->open_count[TAG_SVG]) {
-        if (append_collapsed(&meta->title, start, close, 1000))
-            return -1;
-        note_title_words(s, &meta->title);
-    }
-    if (tag == TAG_SCRIPT && attributes->type.at && span_is(attributes->type, "application/ld+json"))
-        return meta_ld(meta, start, close);
-    return 0;
+    return note_raw(s, tag, is_json, start, close);
 }
 
 static int read_break(Scanner *s) {
@@ -66,7 +72,7 @@ static int read_break(Scanner *s) {
     return 0;
 }
 
-static int read_start_tag(Scanner *s, Tag tag, const Attributes *attributes) {
+int read_start_tag(Scanner *s, Tag tag, const Attributes *attributes) {
     Document *document = s->document;
     TagKind kind = TAG_KINDS[tag];
     switch (tag) {
@@ -101,7 +107,7 @@ static int read_start_tag(Scanner *s, Tag tag, const Attributes *attributes) {
         break;
     }
     if (kind.flags & IS_RAW)
-        return attributes->is_closed ? 0 : read_raw(s, tag, attributes);
+        return attributes->is_closed ? 0 : read_raw(s, tag, is_json_ld(attributes));
     if (kind.flags & IS_BLOCK) {
         if (end_block(s))
             return -1;
@@ -183,21 +189,28 @@ static int scan_all(Scanner *s) {
     return end_block(s);
 }
 
-int scan(Document *document, const char *html, size_t length, const int8_t *text_weights) {
+Scanner *scanner_begin(Document *document, const int8_t *text_weights) {
     Scanner *s = calloc(1, sizeof *s);
     if (!s || !add_element(document)) {
         free(s);
-        return -1;
+        return NULL;
     }
     memset(document->elements, 0, sizeof *document->elements);
     s->document = document;
-    s->at = html;
-    s->end = html + length;
     static const int8_t NO_WEIGHTS[WEIGHTS];
     s->text_weights = text_weights ? text_weights : NO_WEIGHTS;
     s->stack[0] = (Open){.tag = TAG_CUSTOM, .is_block = 1};
     s->depth = 1;
     begin_block(s);
+    return s;
+}
+
+int scan(Document *document, const char *html, size_t length, const int8_t *text_weights) {
+    Scanner *s = scanner_begin(document, text_weights);
+    if (!s)
+        return -1;
+    s->at = html;
+    s->end = html + length;
     int failed = scan_all(s);
     free(s);
     return failed;

@@ -41,6 +41,16 @@ typedef struct {
 
 static inline uint16_t weight_slot(uint32_t hash) { return (uint16_t)(hash_mix(hash) & (WEIGHTS - 1)); }
 
+/* scan.c */
+
+/* To be freed; NULL where memory ran out. */
+Scanner *scanner_begin(Document *document, const int8_t *text_weights);
+int read_start_tag(Scanner *s, Tag tag, const Attributes *attributes);
+/* The content of a raw element. */
+int note_raw(Scanner *s, Tag tag, int is_json, const char *start, const char *close);
+/* The same, from where the scanner stands; it goes on after the element, or within one that is never closed. */
+int read_raw(Scanner *s, Tag tag, int is_json);
+
 /* blocks.c */
 
 void begin_block(Scanner *s);
