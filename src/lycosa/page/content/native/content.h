@@ -4,7 +4,7 @@
  * tags.c       what each tag means; the words of class, id and role that mean something
  * text.c       character references, UTF-8, growing buffers
  * meta.c       what the page says of itself: <title>, <meta>, JSON-LD
- * features.c   a block and its surroundings as small numbers; with hints.c and scores.c (features.h)
+ * features.c   a block and its surroundings as small numbers; with hints.c, scores.c and columns.c (features.h)
  * forest.c     ensembles of oblivious trees, and the cut between content and the rest
  * module.c     the Python side
  *
@@ -269,6 +269,7 @@ typedef struct {
     uint32_t blocks, tokens, link_tokens, stops, long_tokens;
     float merit, class_weight, class_chain, class_least, class_most;
     float score, score_tokens, score_most; /* what the first forest thinks of the blocks within */
+    uint8_t as_container[6], is_described; /* its features as a container, once they are known */
     uint8_t levels[LEVELS];
 } Element;
 
@@ -303,7 +304,8 @@ void document_free(Document *document);
 size_t find_title(const Document *document);
 int feature_count(void);
 const char *feature_name(int feature);
-enum { SECOND_FEATURES = 22 };
+/* Columns of the second forest come in whole tiles. */
+enum { SECOND_FEATURES = 22, SECOND_COLUMNS = 32 };
 extern const char *const SECOND_NAMES[SECOND_FEATURES];
 
 /* Column by column: the value of feature f for block b stands at f * stride + b. */

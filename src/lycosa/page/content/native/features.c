@@ -63,6 +63,10 @@ static const int OFFSETS[NEIGHBOURS] = {-1, 1};
 enum {
     OWN = sizeof OWN_NAMES / sizeof *OWN_NAMES,
     PAGE = sizeof PAGE_NAMES / sizeof *PAGE_NAMES,
+    AT_TOKENS = 0,
+    AT_LINK_RATIO = 2,
+    AT_STOPS = 8,
+    AT_TEXT_WEIGHT = 17,
     AT_BODY = 25,
     AT_DESCRIPTION,
     AT_LEVELS = OWN,
@@ -70,8 +74,11 @@ enum {
     AT_CONTAINERS = AT_PAGE + PAGE,
     AT_KIN = AT_CONTAINERS + CONTAINERS * CONTAINER_FEATURES,
     AT_NEIGHBOURS = AT_KIN + (KIN - 1) * KIN_FEATURES,
-    FEATURES = AT_NEIGHBOURS + NEIGHBOURS * NEIGHBOUR_FEATURES
+    FEATURES = AT_NEIGHBOURS + NEIGHBOURS * NEIGHBOUR_FEATURES,
+    /* A block's values are written side by side, in whole tiles, and turned into columns at the end. */
+    ROW = (FEATURES + TILE - 1) / TILE * TILE
 };
+_Static_assert(ROW <= FEATURES + SECOND_FEATURES, "what fills up the last tile lies within the columns");
 _Static_assert(FEATURES + SECOND_FEATURES < 256, "a forest names a feature by one byte");
 
 int feature_count(void) { return FEATURES; }
@@ -224,7 +231,7 @@ static uint32_t kin_key(const Document *document, const Block *block, int which)
     }
 }
 
-static int gather_kin(Document *document, uint8_t *columns, size_t stride) {
+static int gather_kin(Document *document, uint8_t *rows) {
     uint32_t size = 64;
     while (size < document->block_count * 2)
         size *= 2;
@@ -246,15 +253,19 @@ static int gather_kin(Document *document, uint8_t *columns, size_t stride) {
             kin[b]->link_tokens += block->link_tokens;
             block->kin[which] = kin[b]->first;
         }
-        uint8_t *column = which == KIN - 1 ? columns + (OWN - 1) * stride
-                                           : columns + (size_t)(AT_KIN + which * KIN_FEATURES) * stride;
+        size_t at = which == KIN - 1 ? OWN - 1 : (size_t)(AT_KIN + which * KIN_FEATURES);
         for (size_t b = 0; b < document->block_count; b++) {
-            column[b] = as_log(kin[b]->count);
+            uint8_t *row = rows + b * ROW + at;
             if (which == KIN - 1)
-                continue;
-            column[b + stride] = as_log(kin[b]->tokens * 4 / kin[b]->count);
-            column[b + 2 * stride] = as_ratio((float)kin[b]->link_tokens, (float)kin[b]->tokens);
-            column[b + 3 * stride] = as_ratio((float)kin[b]->tokens, total);
+                row[0] = as_log(kin[b]->count);
+            else if (kin[b]->first != b)
+                memcpy(row, rows + kin[b]->first * ROW + at, KIN_FEATURES);
+            else {
+                row[0] = as_log(kin[b]->count);
+                row[1] = as_log(kin[b]->tokens * 4 / kin[b]->count);
+                row[2] = as_ratio((float)kin[b]->link_tokens, (float)kin[b]->tokens);
+                row[3] = as_ratio((float)kin[b]->tokens, total);
+            }
         }
     }
     free(table.slots);
@@ -289,8 +300,8 @@ size_t find_title(const Document *document) {
 
 typedef struct {
     const Document *document;
-    uint8_t *columns;
-    size_t stride, title, description;
+    uint8_t *rows;
+    size_t title, description;
     int has_description;
     const uint8_t *on_trunk;
     const int8_t *class_weights;
@@ -300,10 +311,9 @@ typedef struct {
 
 /* The first block of text that the page's own description repeats: content begins near it. */
 static void find_description(Describer *d) {
-    const uint8_t *column = d->columns + AT_DESCRIPTION * d->stride;
     for (size_t b = 0; b < d->document->block_count; b++) {
         const Block *block = &d->document->blocks[b];
-        if (column[b] == HINTED && block->link_tokens * 2 < block->tokens && !heading_level(block)) {
+        if (d->rows[b * ROW + AT_DESCRIPTION] == HINTED && block->link_tokens * 2 < block->tokens && !heading_level(block)) {
             d->description = b;
             d->has_description = 1;
             return;
@@ -380,49 +390,58 @@ static void describe_own(const Describer *d, size_t b, uint32_t before) {
         as_ratio((float)trunk->link_tokens, (float)trunk->tokens),
     };
     _Static_assert(sizeof values == OWN - 1, "a value for each name; copies are counted apart");
-    for (size_t f = 0; f < sizeof values; f++)
-        if (f != AT_BODY && f != AT_DESCRIPTION)
-            d->columns[f * d->stride + b] = values[f];
+    uint8_t *row = d->rows + b * ROW;
+    memcpy(row, values, AT_BODY);
+    memcpy(row + AT_DESCRIPTION + 1, values + AT_DESCRIPTION + 1, sizeof values - AT_DESCRIPTION - 1);
 }
 
 static void describe_levels(const Describer *d, size_t b) {
     const Block *block = &d->document->blocks[b];
-    const uint8_t *levels = d->document->elements[block->element].levels;
-    uint8_t *column = d->columns + AT_LEVELS * d->stride + b;
-    for (int i = 0; i < LEVELS; i++)
-        column[(size_t)i * d->stride] = levels[i];
+    uint8_t *row = d->rows + b * ROW + AT_LEVELS;
+    memcpy(row, d->document->elements[block->element].levels, LEVELS);
     for (uint32_t words = block->words; words; words &= words - 1)
-        column[(size_t)__builtin_ctz(words) * d->stride] = LEVEL_INLINE;
+        row[__builtin_ctz(words)] = LEVEL_INLINE;
     for (uint32_t groups = block->groups; groups; groups &= groups - 1)
-        column[(size_t)(WORD_GROUPS + __builtin_ctz(groups)) * d->stride] = LEVEL_INLINE;
+        row[WORD_GROUPS + __builtin_ctz(groups)] = LEVEL_INLINE;
 }
 
+static void describe_container(const Describer *d, Element *element) {
+    float tokens = (float)element->tokens;
+    const uint8_t values[CONTAINER_FEATURES] = {
+        as_log(element->tokens),
+        as_ratio((float)element->link_tokens, tokens),
+        as_log(element->blocks),
+        as_ratio(tokens, d->tokens),
+        as_log(element->blocks ? element->tokens * 4 / element->blocks : 0),
+        as_ratio((float)element->stops * 4, tokens),
+    };
+    memcpy(element->as_container, values, sizeof values);
+    element->is_described = 1;
+}
+
+/* An element contains many blocks, and is described once. */
 static void describe_containers(const Describer *d, size_t b) {
     uint32_t at = d->document->blocks[b].element;
-    uint8_t *column = d->columns + AT_CONTAINERS * d->stride + b;
-    for (int level = 0; level < CONTAINERS; level++) {
-        const Element *element = &d->document->elements[at];
-        float tokens = (float)element->tokens;
-        column[0] = as_log(element->tokens);
-        column[d->stride] = as_ratio((float)element->link_tokens, tokens);
-        column[2 * d->stride] = as_log(element->blocks);
-        column[3 * d->stride] = as_ratio(tokens, d->tokens);
-        column[4 * d->stride] = as_log(element->blocks ? element->tokens * 4 / element->blocks : 0);
-        column[5 * d->stride] = as_ratio((float)element->stops * 4, tokens);
-        column += CONTAINER_FEATURES * d->stride;
+    uint8_t *row = d->rows + b * ROW + AT_CONTAINERS;
+    for (int level = 0; level < CONTAINERS; level++, row += CONTAINER_FEATURES) {
+        Element *element = &d->document->elements[at];
+        if (!element->is_described)
+            describe_container(d, element);
+        memcpy(row, element->as_container, CONTAINER_FEATURES);
         at = element->next_up;
     }
 }
 
+/* From what has been written of the neighbours themselves. */
 static void describe_neighbours(const Describer *d, size_t b) {
-    uint8_t *column = d->columns + AT_NEIGHBOURS * d->stride + b;
-    for (int i = 0; i < NEIGHBOURS; i++, column += NEIGHBOUR_FEATURES * d->stride) {
+    uint8_t *row = d->rows + b * ROW + AT_NEIGHBOURS;
+    for (int i = 0; i < NEIGHBOURS; i++, row += NEIGHBOUR_FEATURES) {
         ptrdiff_t at = (ptrdiff_t)b + OFFSETS[i];
-        const Block *other = at >= 0 && at < (ptrdiff_t)d->document->block_count ? &d->document->blocks[at] : NULL;
-        column[0] = other ? as_log(other->tokens) : 0;
-        column[d->stride] = other ? as_ratio((float)other->link_tokens, (float)other->tokens) : 0;
-        column[2 * d->stride] = other ? as_log(other->stops * 4) : 0;
-        column[3 * d->stride] = other ? as_signed(mean_weight(other)) : 128;
+        const uint8_t *other = at >= 0 && at < (ptrdiff_t)d->document->block_count ? d->rows + at * ROW : NULL;
+        row[0] = other ? other[AT_TOKENS] : 0;
+        row[1] = other ? other[AT_LINK_RATIO] : 0;
+        row[2] = other ? other[AT_STOPS] : 0;
+        row[3] = other ? other[AT_TEXT_WEIGHT] : 128;
     }
 }
 
@@ -451,37 +470,40 @@ static void describe_page(const Describer *d) {
         as_ratio((float)root->long_tokens, d->tokens),
         (kinds & LD_LIST) != 0,
     };
-    for (int f = 0; f < PAGE; f++)
-        memset(d->columns + (size_t)(AT_PAGE + f) * d->stride, values[f], document->block_count);
+    for (size_t b = 0; b < document->block_count; b++)
+        memcpy(d->rows + b * ROW + AT_PAGE, values, sizeof values);
+}
+
+static int describe_blocks(Document *document, uint8_t *rows, uint8_t *on_trunk, const int8_t *class_weights) {
+    weigh_classes(document, class_weights);
+    sum_up(document);
+    Describer d = {.document = document, .rows = rows, .on_trunk = on_trunk, .class_weights = class_weights};
+    d.title = find_title(document);
+    d.trunk = find_trunk(document, on_trunk);
+    d.tokens = (float)document->elements[0].tokens;
+    if (gather_kin(document, rows) || match_hints(document, rows + AT_BODY, rows + AT_DESCRIPTION, ROW))
+        return -1;
+    find_description(&d);
+    uint32_t before = 0;
+    for (size_t b = 0; b < document->block_count; b++) {
+        describe_own(&d, b, before);
+        describe_levels(&d, b);
+        describe_containers(&d, b);
+        before += document->blocks[b].tokens;
+    }
+    for (size_t b = 0; b < document->block_count; b++)
+        describe_neighbours(&d, b);
+    describe_page(&d);
+    return 0;
 }
 
 int describe(Document *document, uint8_t *columns, size_t stride, const int8_t *class_weights) {
     uint8_t *on_trunk = calloc(document->element_count, 1);
-    if (!on_trunk)
-        return -1;
-    weigh_classes(document, class_weights);
-    sum_up(document);
-    Describer d = {.document = document,
-                   .columns = columns,
-                   .stride = stride,
-                   .on_trunk = on_trunk,
-                   .class_weights = class_weights};
-    d.title = find_title(document);
-    d.trunk = find_trunk(document, on_trunk);
-    d.tokens = (float)document->elements[0].tokens;
-    int failed = gather_kin(document, columns, stride) ||
-                 match_hints(document, columns + AT_BODY * stride, columns + AT_DESCRIPTION * stride);
-    find_description(&d);
-    uint32_t before = 0;
-    for (size_t b = 0; !failed && b < document->block_count; b++) {
-        describe_own(&d, b, before);
-        describe_levels(&d, b);
-        describe_containers(&d, b);
-        describe_neighbours(&d, b);
-        before += document->blocks[b].tokens;
-    }
+    uint8_t *rows = calloc(whole_tiles(document->block_count) * ROW + 1, 1);
+    int failed = !on_trunk || !rows || describe_blocks(document, rows, on_trunk, class_weights);
     if (!failed)
-        describe_page(&d);
+        transpose(rows, ROW, document->block_count, columns, stride);
     free(on_trunk);
+    free(rows);
     return failed ? -1 : 0;
 }

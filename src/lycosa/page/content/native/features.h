@@ -8,7 +8,14 @@ enum { CONTAINERS = 4 };
 
 /* hints.c: whether a block begins as a hint does. There is none, the block is too short, it does not, it does. */
 enum { NO_HINT, SHORT, UNHINTED, HINTED };
-int match_hints(const Document *document, uint8_t *in_body, uint8_t *in_description);
+/* Their values stand `step` bytes apart. */
+int match_hints(const Document *document, uint8_t *in_body, uint8_t *in_description, size_t step);
+
+/* columns.c: rows of whole tiles become columns. There are rows for whole tiles of blocks, those past `count` zero. */
+enum { TILE = 16 };
+_Static_assert(SECOND_COLUMNS % TILE == 0 && SECOND_COLUMNS >= SECOND_FEATURES, "whole tiles");
+static inline size_t whole_tiles(size_t count) { return (count + TILE - 1) / TILE * TILE; }
+void transpose(const uint8_t *rows, size_t row, size_t count, uint8_t *columns, size_t stride);
 
 /* 12 steps to each doubling. */
 static inline uint8_t as_log(uint32_t value) {

@@ -69,8 +69,8 @@ static inline void compare(uint8_t *restrict leaf, const uint8_t *restrict colum
 }
 
 /* The leaf of one tree that each block of a batch ends in. */
-static void find_leaves(const Forest *forest, uint32_t tree, const uint8_t *columns, size_t stride, size_t lanes,
-                        uint8_t *leaf) {
+static inline void find_leaves(const Forest *forest, uint32_t tree, const uint8_t *columns, size_t stride, size_t lanes,
+                               uint8_t *leaf) {
     const uint8_t *feature = forest->features + (size_t)tree * forest->depth;
     const uint8_t *border = forest->borders + (size_t)tree * forest->depth;
     memset(leaf, 0, lanes * LANE);
@@ -78,13 +78,13 @@ static void find_leaves(const Forest *forest, uint32_t tree, const uint8_t *colu
         compare(leaf, columns + feature[level] * stride, lanes, border[level], (uint8_t)(1u << level));
 }
 
-void forest_judge(const Forest *forest, const uint8_t *columns, size_t stride, size_t count, float *scores) {
+/* The sum of the leaves that each block ends in. All ways to get it add in the same order, so all give the same bits. */
+static inline __attribute__((always_inline)) void sum_plainly(const Forest *forest, const uint8_t *columns,
+                                                              size_t stride, size_t count, float *sums) {
     for (size_t from = 0; from < count; from += BATCH) {
         size_t size = count - from < BATCH ? count - from : BATCH, lanes = (size + LANE - 1) / LANE;
-        float sums[BATCH];
         uint8_t leaf[BATCH], other_leaf[BATCH];
-        for (size_t b = 0; b < size; b++)
-            sums[b] = forest->bias;
+        float *sum = sums + from;
         uint32_t tree = 0;
         /* Two trees a turn: half the traffic with the sums. */
         for (; tree + 1 < forest->trees; tree += 2) {
@@ -93,17 +93,106 @@ void forest_judge(const Forest *forest, const uint8_t *columns, size_t stride, s
             find_leaves(forest, tree, columns + from, stride, lanes, leaf);
             find_leaves(forest, tree + 1, columns + from, stride, lanes, other_leaf);
             for (size_t b = 0; b < size; b++)
-                sums[b] += leaves[leaf[b]] + others[other_leaf[b]];
+                sum[b] += leaves[leaf[b]] + others[other_leaf[b]];
         }
         for (; tree < forest->trees; tree++) {
             const float *leaves = forest->leaves + ((size_t)tree << forest->depth);
             find_leaves(forest, tree, columns + from, stride, lanes, leaf);
             for (size_t b = 0; b < size; b++)
-                sums[b] += leaves[leaf[b]];
+                sum[b] += leaves[leaf[b]];
         }
-        for (size_t b = 0; b < size; b++)
-            scores[from + b] = 1 / (1 + expf(-sums[b]));
     }
+}
+
+static void sum_anywhere(const Forest *forest, const uint8_t *columns, size_t stride, size_t count, float *sums) {
+    sum_plainly(forest, columns, stride, count, sums);
+}
+
+#ifdef __x86_64__
+#include <immintrin.h>
+
+__attribute__((target("avx2"))) static void sum_by_avx2(const Forest *forest, const uint8_t *columns, size_t stride,
+                                                        size_t count, float *sums) {
+    sum_plainly(forest, columns, stride, count, sums);
+}
+
+#define AVX512 __attribute__((target("avx512f,avx512bw")))
+enum { WIDE = 64, WIDE_DEPTH = 6 };
+
+/* The leaves of a tree of depth 6 that 64 blocks end in. */
+AVX512 static inline __m512i find_wide(const Forest *forest, uint32_t tree, const uint8_t *columns, size_t stride) {
+    const uint8_t *feature = forest->features + (size_t)tree * WIDE_DEPTH;
+    const uint8_t *border = forest->borders + (size_t)tree * WIDE_DEPTH;
+    __m512i leaf = _mm512_setzero_si512();
+    for (int level = 0; level < WIDE_DEPTH; level++) {
+        __m512i column = _mm512_loadu_si512(columns + feature[level] * stride);
+        __mmask64 is_more = _mm512_cmpgt_epu8_mask(column, _mm512_set1_epi8((char)border[level]));
+        leaf = _mm512_mask_add_epi8(leaf, is_more, leaf, _mm512_set1_epi8((char)(1 << level)));
+    }
+    return leaf;
+}
+
+/* What sixteen of them are worth: a tree's leaves fill four registers. */
+AVX512 static inline __m512 look_up(const float *leaves, __m128i leaf) {
+    __m512i index = _mm512_cvtepu8_epi32(leaf);
+    __m512 low = _mm512_permutex2var_ps(_mm512_loadu_ps(leaves), index, _mm512_loadu_ps(leaves + 16));
+    __m512 high = _mm512_permutex2var_ps(_mm512_loadu_ps(leaves + 32), index, _mm512_loadu_ps(leaves + 48));
+    return _mm512_mask_blend_ps(_mm512_test_epi32_mask(index, _mm512_set1_epi32(32)), low, high);
+}
+
+#define QUARTER(leaf, q) _mm512_extracti32x4_epi32(leaf, q)
+#define ADD_PAIR(q) sum[q] = _mm512_add_ps(sum[q], _mm512_add_ps(look_up(leaves, QUARTER(leaf, q)), \
+                                                                 look_up(leaves + WIDE, QUARTER(other, q))))
+
+/* Columns are padded to 64. */
+AVX512 static void sum_by_avx512(const Forest *forest, const uint8_t *columns, size_t stride, size_t count,
+                                 float *sums) {
+    if (forest->depth != WIDE_DEPTH || stride % WIDE || forest->trees % 2) {
+        sum_plainly(forest, columns, stride, count, sums);
+        return;
+    }
+    for (size_t from = 0; from < count; from += WIDE) {
+        float of_chunk[WIDE];
+        __m512 sum[4];
+        for (int q = 0; q < 4; q++)
+            sum[q] = _mm512_set1_ps(forest->bias);
+        for (uint32_t tree = 0; tree < forest->trees; tree += 2) {
+            const float *leaves = forest->leaves + (size_t)tree * WIDE;
+            __m512i leaf = find_wide(forest, tree, columns + from, stride);
+            __m512i other = find_wide(forest, tree + 1, columns + from, stride);
+            ADD_PAIR(0);
+            ADD_PAIR(1);
+            ADD_PAIR(2);
+            ADD_PAIR(3);
+        }
+        for (int q = 0; q < 4; q++)
+            _mm512_storeu_ps(of_chunk + 16 * q, sum[q]);
+        memcpy(sums + from, of_chunk, (count - from < WIDE ? count - from : WIDE) * sizeof *sums);
+    }
+}
+#endif
+
+typedef void (*Sum)(const Forest *, const uint8_t *, size_t, size_t, float *);
+
+static Sum best_sum(void) {
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw"))
+        return sum_by_avx512;
+    if (__builtin_cpu_supports("avx2"))
+        return sum_by_avx2;
+#endif
+    return sum_anywhere;
+}
+
+void forest_judge(const Forest *forest, const uint8_t *columns, size_t stride, size_t count, float *scores) {
+    static Sum sum;
+    if (!sum)
+        sum = best_sum();
+    for (size_t b = 0; b < count; b++)
+        scores[b] = forest->bias;
+    sum(forest, columns, stride, count, scores);
+    for (size_t b = 0; b < count; b++)
+        scores[b] = 1 / (1 + expf(-scores[b]));
 }
 
 /* Scores are spread over buckets, so that ordering them is linear. */

@@ -48,7 +48,7 @@ static uint8_t look_up(const Windows *windows, int is_short, uint32_t hash) {
     return *slot_of(windows, hash) >> (hash_mix(hash) & 63) & 1 ? HINTED : UNHINTED;
 }
 
-int match_hints(const Document *document, uint8_t *in_body, uint8_t *in_description) {
+int match_hints(const Document *document, uint8_t *in_body, uint8_t *in_description, size_t step) {
     uint64_t description_bits[DESCRIPTION_WORDS] = {0};
     Windows body = {NULL, BODY_WORDS}, description = {NULL, DESCRIPTION_WORDS};
     int failed = 0;
@@ -67,8 +67,8 @@ int match_hints(const Document *document, uint8_t *in_body, uint8_t *in_descript
         uint32_t count = read_letters(text + block->start, text + block->end, letters, WINDOW), hash = 0;
         for (uint32_t i = 0; i < count; i++)
             hash = hash * 31 + (unsigned char)letters[i];
-        in_body[b] = look_up(&body, count < WINDOW, hash);
-        in_description[b] = look_up(&description, count < WINDOW, hash);
+        in_body[b * step] = look_up(&body, count < WINDOW, hash);
+        in_description[b * step] = look_up(&description, count < WINDOW, hash);
     }
     free(body.bits);
     return failed ? -1 : 0;

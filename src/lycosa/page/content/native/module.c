@@ -61,8 +61,8 @@ static int scan_text(Document *document, PyObject *html, const int8_t *weights) 
 
 /* Room for all columns; each is padded with zeros to whole lanes of the forests. */
 static uint8_t *make_columns(const Document *document, size_t *stride) {
-    *stride = (document->block_count + 31) & ~(size_t)31;
-    return calloc(*stride * (size_t)(feature_count() + SECOND_FEATURES) + 1, 1);
+    *stride = (document->block_count + 63) & ~(size_t)63;
+    return calloc(*stride * (size_t)(feature_count() + SECOND_COLUMNS) + 1, 1);
 }
 
 typedef struct {

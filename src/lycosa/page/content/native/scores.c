@@ -80,7 +80,9 @@ int describe_scores(const Document *document, const float *scores, uint8_t *colu
     size_t count = document->block_count, best = 0;
     Sum *before = malloc((count + 1) * sizeof *before), *family = malloc((count + 1) * sizeof *family),
         *class_ = malloc((count + 1) * sizeof *class_);
-    if (!before || !family || !class_) {
+    uint8_t *rows = calloc(whole_tiles(count) * SECOND_COLUMNS + 1, 1);
+    if (!before || !family || !class_ || !rows) {
+        free(rows);
         free(before);
         free(family);
         free(class_);
@@ -97,7 +99,7 @@ int describe_scores(const Document *document, const float *scores, uint8_t *colu
     float page = mean_of((Sum){root->score, root->score_tokens});
     for (size_t b = 0; b < count; b++) {
         const Block *block = &document->blocks[b];
-        uint8_t *column = columns + b;
+        uint8_t *row = rows + b * SECOND_COLUMNS;
         float values[SECOND_FEATURES] = {scores[b]};
         for (size_t i = 1; i <= 3; i++) {
             values[i] = b >= i ? scores[b - i] : 0;
@@ -120,10 +122,12 @@ int describe_scores(const Document *document, const float *scores, uint8_t *colu
         values[17] = root->score > 0 ? before[b].score / root->score : 0;
         values[18] = block->heading ? scores[block->heading - 1] : 0;
         for (int f = 0; f < SECOND_FEATURES; f++)
-            column[(size_t)f * stride] = as_ratio(values[f], 1);
-        column[19 * stride] = as_log((uint32_t)root->score);
-        column[20 * stride] = as_distance(b, best);
+            row[f] = as_ratio(values[f], 1);
+        row[19] = as_log((uint32_t)root->score);
+        row[20] = as_distance(b, best);
     }
+    transpose(rows, SECOND_COLUMNS, count, columns, stride);
+    free(rows);
     free(before);
     free(family);
     free(class_);
