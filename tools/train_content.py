@@ -362,7 +362,7 @@ def main() -> None:
     set_folds(pages)
     for page in pages:
         label(page)
-    pages = [page for page in pages if page.count]
+    every, pages = pages, [page for page in pages if page.count]
     balance(pages)
     for page in pages:
         thin(page)
@@ -371,7 +371,7 @@ def main() -> None:
         flush=True,
     )
     models, model = train(pages, options.threads, folds_only=options.model is None)
-    figures = measure(pages, models)
+    figures = measure(every, models)
     for name, (p, r, f1) in figures.items():
         print(f"{name:18} P {p:.3f} R {r:.3f} F1 {f1:.3f}")
     print(f"{'mean':18} F1 {np.mean([f1 for _, _, f1 in figures.values()]):.4f}")
@@ -379,9 +379,9 @@ def main() -> None:
         options.model.write_bytes(model)
         print(f"{options.model}: {len(model)} bytes")
     if options.figures:
-        sites = len({page.site for page in pages})
+        sites = len({page.site for page in every})
         digest = sha256(model).hexdigest()[:16] if model else ""
-        whole = {"pages": len(pages), "sites": sites, "folds": FOLDS, "sets": figures, "model": digest}
+        whole = {"pages": len(every), "sites": sites, "folds": FOLDS, "sets": figures, "model": digest}
         options.figures.write_text(json.dumps(whole, indent=1) + "\n")
 
 

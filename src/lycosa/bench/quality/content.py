@@ -19,7 +19,7 @@ import msgspec
 
 from lycosa.bench.quality.readers import Answer, Ours, Reader, Say
 from lycosa.bench.quality.scoring import Tally
-from lycosa.bench.quality.sets import Page, names_of, pages_of
+from lycosa.bench.quality.sets import Page, names_of, pages_of, size_of
 from lycosa.page.content import extract
 
 OURS = "lycosa"
@@ -76,18 +76,18 @@ def our_reader() -> Reader:
 
 def measure_content(data: Path, readers: list[Reader], max_pages: int, max_seconds: float, say: Say) -> ContentFigures:
     """Every reader on the same pages, in turns; a set whose share of the time is over ends early for all."""
-    names = names_of(data)
+    sizes = {name: min(max_pages, size_of(data, name)) for name in names_of(data)}
     figures = ContentFigures({reader.name: {} for reader in readers}, {}, {})
     figures.seconds.update({reader.name: [[] for _ in SIZES] for reader in readers})
-    for name in names:
-        until = monotonic() + max_seconds / len(names)
+    for name, size in sizes.items():
+        until = monotonic() + max_seconds * size / sum(sizes.values())
         tallies = {reader.name: Tally() for reader in readers}
         for page, answers in _answers(islice(pages_of(data, name), max_pages), readers, until):
             figures.pages[name] = figures.pages.get(name, 0) + 1
-            size = next(at for at, (low, high) in enumerate(SIZES) if low <= len(page.html) < high)
+            kind = next(at for at, (low, high) in enumerate(SIZES) if low <= len(page.html) < high)
             for reader, answer in answers.items():
                 tallies[reader].add(page.truth, answer.found)
-                figures.seconds[reader][size].append(answer.seconds)
+                figures.seconds[reader][kind].append(answer.seconds)
         for reader_name, tally in tallies.items():
             figures.f1[reader_name][name] = tally.figures()[2]
         say(f"main content: {name}, {figures.pages.get(name, 0)} pages")

@@ -31,6 +31,12 @@ def names_of(data: Path) -> list[str]:
     return sorted(path.parent.name for path in data.glob("extraction/*/truth.jsonl"))
 
 
+def size_of(data: Path, name: str) -> int:
+    """How many pages of a set are labelled."""
+    with (data / "extraction" / name / "truth.jsonl").open("rb") as rows:
+        return sum(1 for _ in rows)
+
+
 def pages_of(data: Path, name: str) -> Iterator[Page]:
     """The labelled pages of a set."""
     folder = data / "extraction" / name
