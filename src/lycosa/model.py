@@ -155,7 +155,7 @@ class Settlement(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
     is_ban: bool = False
     group: bytes = b""
     site: SiteNews | None = None
-    # Fingerprints under which pages visited before are known from now on, too.
+    # Fingerprints under which pages of this host that were visited before are known from now on, too.
     known: list[bytes] = []
 
 

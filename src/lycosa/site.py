@@ -27,10 +27,10 @@ MAX_MIRRORS = 4
 # Pages kept to compare others with, and those of them that could be known under another key.
 MAX_SIGHTINGS, MAX_RENAMED = 128, 64
 SHAPES, SHAPE_BYTES = 256, 4
-# Links are remembered as two bits each. With twelve bits to a link at least, one new link in forty is taken for known;
-# then all are forgotten, and the navigation of a site is known again by its next page.
+# Links are remembered as two bits each. With 24 bits to a link at least, one new link in 150 is taken for known; then
+# all are forgotten, and the navigation of a site is known again by its next page.
 _FEW_LINKS_BYTES, _MANY_LINKS_BYTES = 1 << 7, 1 << 11
-_BITS_PER_LINK = 12
+_BITS_PER_LINK = 24
 # Useless visits in a row from which on a template is looked at more closely.
 _BARREN = 5
 # At its tenth page a host is asked for something that cannot exist.
@@ -135,7 +135,17 @@ _encode = msgspec.msgpack.Encoder().encode
 class Site:
     """The notes on one registered domain, in use."""
 
-    __slots__ = ("_windows", "domain", "has_changed", "is_seeded", "notes", "under_way", "unsent", "version")
+    __slots__ = (
+        "_has_barren",
+        "_windows",
+        "domain",
+        "has_changed",
+        "is_seeded",
+        "notes",
+        "under_way",
+        "unsent",
+        "version",
+    )
 
     def __init__(self, domain: str, *, is_seeded: bool, version: int = 0, raw: bytes = b"") -> None:
         self.domain = domain
@@ -147,6 +157,10 @@ class Site:
         self.unsent = 0
         self.has_changed = False
         self._windows: dict[str, _Window] = {}
+        # Whether some template has been useless for a while; looked at on every page, so not counted each time.
+        self._has_barren = any(
+            counts.barren >= _BARREN for origin in self.notes.origins.values() for counts in origin.templates.values()
+        )
 
     # ---- what is kept
 
@@ -205,10 +219,7 @@ class Site:
 
     def repeats(self) -> bool:
         """Whether so much of this site is known content that what it links to may be worth less."""
-        return any(
-            origin.repetition.penalty or any(counts.barren >= _BARREN for counts in origin.templates.values())
-            for origin in self.notes.origins.values()
-        )
+        return self._has_barren or any(origin.repetition.penalty for origin in self.notes.origins.values())
 
     def lowered(self, url: str, priority: int) -> int:
         """The class of a URL of this site, after what pages of its kind, or of its host, have brought."""
@@ -332,6 +343,7 @@ class Site:
     def _after_visit(self, table: dict[int, Yield], mark: int, patience: int, *, is_useful: bool) -> None:
         counts = table[mark] = traps.after_visit(table.get(mark, NO_VISITS), is_useful=is_useful)
         self.has_changed |= not traps.is_open(counts, patience)
+        self._has_barren |= counts.barren >= _BARREN
         if len(table) > MAX_TEMPLATES:
             # Most were met once. What has been met often is what must not begin anew.
             often = sorted(table.items(), key=lambda item: -item[1].visits)[: MAX_TEMPLATES // 2]

@@ -23,9 +23,10 @@ from lycosa.frontier.memory import MemoryFrontier
 from lycosa.frontier.rocks import RocksFrontier
 from lycosa.frontier.rules import FrontierRules, host_of_origin
 from lycosa.frontier.spacing import Spacing
-from lycosa.model import Kind, Lease, OutcomeKind, RobotsNews, Settlement, Target, origin_of
+from lycosa.model import Kind, Lease, OutcomeKind, RobotsNews, Settlement, SiteNews, Target, origin_of
 from lycosa.policy.politeness import Pace
 from lycosa.policy.priority import Order
+from lycosa.url.domain import registered_domain
 
 from .stage import EmbeddedFrontier, FakeClock, errand, page, rules_pending, rules_read
 
@@ -66,8 +67,16 @@ def some_end(draw: Random, target: Target, now: float) -> dict[str, Any]:
         "digest": draw.choice(DIGESTS),
         "discovered": some_targets(draw),
         "body_bytes": draw.randrange(9),
+        "site": some_notes(draw, target.host),
+        "known": [page(f"{origin_of(target.url)}/{draw.randrange(60)}").fingerprint] if draw.random() < 0.2 else [],
         "robots": some_news(draw, target.origin, now) if target.kind is Kind.ROBOTS else None,
     }
+
+
+def some_notes(draw: Random, host: str) -> SiteNews | None:
+    if draw.random() < 0.7:
+        return None
+    return SiteNews(registered_domain(host), draw.randrange(1, 99), draw.randbytes(draw.randrange(9)))
 
 
 def some_news(draw: Random, origin: str, now: float) -> RobotsNews | None:
@@ -334,6 +343,8 @@ class Twins(RuleBasedStateMachine):
             assert self.run(self.memory.history(fingerprint)) == self.run(self.rocks.history(fingerprint))
         for origin in self.origins:
             assert self.run(self.memory.robots(origin)) == self.run(self.rocks.robots(origin))
+            domain = registered_domain(host_of_origin(origin))
+            assert self.run(self.memory.site(domain)) == self.run(self.rocks.site(domain))
         for digest in DIGESTS[1:]:
             originals = [self.run(twin.original_of(digest, "", 0)) for twin in self.both()]
             assert originals[0] == originals[1]
