@@ -24,6 +24,7 @@ from lycosa.page.parser import PageParser
 from lycosa.policy.politeness import Pace
 from lycosa.policy.priority import SEED
 from lycosa.policy.robots import product_token
+from lycosa.reading import Readings, Unwatched
 from lycosa.rulebook import Rulebook
 from lycosa.settings import Settings
 from lycosa.sitebook import Sitebook, TrapRules
@@ -192,6 +193,7 @@ def make_worker(
     dispatch: Dispatch,
     crawl_key: bytes,
     on_kept: Callable[[Kept], None] | None = None,
+    readings: Readings | None = None,
 ) -> Worker:
     """A worker with all its parts."""
     clock = steady_clock()
@@ -211,6 +213,7 @@ def make_worker(
         dispatch,
         clock,
         max_redirects=settings.max_redirects,
+        readings=readings or Unwatched(),
         spaces_addresses=pace_of(settings).address_gap_seconds > 0,
     )
     store = FolderStore(folder, number, settings, clock)

@@ -30,6 +30,7 @@ from lycosa.page.sitemap import MAX_SITEMAP_BYTES, SitemapKind, parse_sitemap
 from lycosa.policy.ban import challenge_in
 from lycosa.policy.robots import MAX_ROBOTS_BYTES
 from lycosa.ports import Fetcher
+from lycosa.reading import Readings
 from lycosa.rulebook import Rulebook
 from lycosa.sitebook import Sitebook
 
@@ -57,6 +58,7 @@ class Visitor:
         dispatch: Dispatch,
         clock: Clock,
         max_redirects: int,
+        readings: Readings,
         spaces_addresses: bool,
     ) -> None:
         self._fetcher = fetcher
@@ -68,6 +70,7 @@ class Visitor:
         self._dispatch = dispatch
         self._clock = clock
         self._max_redirects = max_redirects
+        self._readings = readings
         self._spaces_addresses = spaces_addresses
 
     async def visit(self, lease: Lease) -> Outcome:
@@ -107,13 +110,14 @@ class Visitor:
             return self._moved(target, response)
         if failure := _failure_of(response):
             return failure
-        page = self._parse(response)
-        if self._sitebook.is_soft_404(lease, page):
-            return Failed(Failure.SOFT_404, "the same as for a URL that cannot exist", response)
-        links, found = self._discovery.of_page(target, page, self._sitebook.renaming(lease))
-        discovered = self._sitebook.lowered(lease, found)
-        digest = sha1(response.body, usedforsecurity=False).digest()
-        gist = self._gists.read(page)
+        with self._readings(lease.token, len(response.body)):
+            page = self._parse(response)
+            if self._sitebook.is_soft_404(lease, page):
+                return Failed(Failure.SOFT_404, "the same as for a URL that cannot exist", response)
+            links, found = self._discovery.of_page(target, page, self._sitebook.renaming(lease))
+            discovered = self._sitebook.lowered(lease, found)
+            digest = sha1(response.body, usedforsecurity=False).digest()
+            gist = self._gists.read(page)
         original, placement = await self._dispatch.recognise(digest, target.url, lease.token, gist.signature)
         if original:
             return Duplicate(response, page, links, discovered, digest, gist, placement, original)
@@ -156,8 +160,10 @@ class Visitor:
             return Read(None, [], news, note=str(error))
         now = self._clock()
         if not (response.is_redirect and response.header("location")):
-            news = self._rulebook.answered(origin, response, previous, now)
-            return Read(response, self._discovery.of_robots(target, self._rulebook.sitemaps_named(news)), news)
+            with self._readings(lease.token, len(response.body)):
+                news = self._rulebook.answered(origin, response, previous, now)
+                sitemaps = self._rulebook.sitemaps_named(news)
+            return Read(response, self._discovery.of_robots(target, sitemaps), news)
         further = self._discovery.robots_elsewhere(target, response.header("location"))
         if further is None or target.redirects >= MAX_ROBOTS_REDIRECTS:
             return Read(response, [], self._rulebook.gave_up(origin, now), note="redirects without an end")
@@ -175,7 +181,8 @@ class Visitor:
             return self._moved(target, response)
         if failure := _failure_of(response):
             return failure
-        sitemap = parse_sitemap(response.body, target.url)
+        with self._readings(lease.token, len(response.body)):
+            sitemap = parse_sitemap(response.body, target.url)
         # Up to 50 MiB once decoded, and of no more use: what is archived is what came.
         response = msgspec.structs.replace(response, body=b"")
         if sitemap.kind is SitemapKind.INDEX and target.depth >= MAX_SITEMAP_NESTING:
@@ -192,7 +199,8 @@ class Visitor:
             response = await self._fetcher.fetch(lease.target.url, address=await self._address(lease))
         except VisitError as error:
             return Read(None, [], note=str(error))
-        text = self._parse(response).text if 200 <= response.status < 300 else ""
+        with self._readings(lease.token, len(response.body)):
+            text = self._parse(response).text if 200 <= response.status < 300 else ""
         self._sitebook.learn_probe(lease, text)
         return Read(response, [], note="asked for what cannot exist")
 

@@ -68,6 +68,8 @@ class Target(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     attempt: int = 0
     # For a robots.txt reached by redirect: the origin whose rules it gives.
     origin: str = ""
+    # How many workers died while they read its page.
+    crashes: int = 0
 
 
 class Validators(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
@@ -153,6 +155,8 @@ class Settlement(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
     address: str = ""
     # The answer was a challenge or a captcha: not the page but the host refuses us.
     is_ban: bool = False
+    # The worker died while it read the page.
+    was_fatal: bool = False
     group: bytes = b""
     site: SiteNews | None = None
     # Fingerprints under which pages of this host that were visited before are known from now on, too.

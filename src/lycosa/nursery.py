@@ -53,15 +53,15 @@ class Nursery:
         self._workers: dict[int, WorkerProcess] = {}
         self._one_start = asyncio.Lock()
 
-    async def bear(self, end: socket.socket, lock_fd: int) -> WorkerProcess:
-        """A new worker that holds this end of a conversation, and the lock. Raises `NurseryLost`."""
+    async def bear(self, end: socket.socket, slot_fd: int, lock_fd: int) -> WorkerProcess:
+        """A new worker that holds this end of a conversation, its slot, and the lock. Raises `NurseryLost`."""
         async with self._one_start:
             if self._control is None:
                 await self._start()
         assert self._control
         birth: asyncio.Future[WorkerProcess] = asyncio.get_running_loop().create_future()
         try:
-            socket.send_fds(self._control, [FORK], [end.fileno(), lock_fd])
+            socket.send_fds(self._control, [FORK], [end.fileno(), slot_fd, lock_fd])
         except OSError as error:
             self._lose()
             raise NurseryLost("the process that workers are forked from is gone") from error

@@ -23,7 +23,7 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, lambda *_: _report_deaths(control))
     gc.freeze()
     while True:
-        message, fds, _, _ = socket.recv_fds(control, len(FORK), 2)
+        message, fds, _, _ = socket.recv_fds(control, len(FORK), 3)
         if message != FORK:
             os._exit(0)
         _bear(control, fds)
@@ -34,21 +34,21 @@ def _bear(control: socket.socket, fds: list[int]) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
     pid = os.fork()
     if pid == 0:
-        _become_worker(control, fds[0])
+        _become_worker(control, fds[0], fds[1])
     for fd in fds:
         os.close(fd)
     control.send(NEWS.pack(BIRTH, pid, 0))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
 
 
-def _become_worker(control: socket.socket, fd: int) -> NoReturn:
-    """The worker keeps the other descriptor too: with it the folder stays locked as long as anybody works in it."""
+def _become_worker(control: socket.socket, fd: int, slot_fd: int) -> NoReturn:
+    """The worker keeps the third descriptor too: with it the folder stays locked as long as anybody works in it."""
     control.close()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
     os.setsid()
     try:
-        worker_process.run(fd)
+        worker_process.run(fd, slot_fd)
     except BaseException:
         sys.excepthook(*sys.exc_info())
     sys.stderr.flush()

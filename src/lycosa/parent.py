@@ -17,9 +17,11 @@ from lycosa.build import agree, open_frontier, recover_folder, seed_targets, wor
 from lycosa.clock import steady_clock
 from lycosa.dispatch import Counter, EmbeddedFrontier, recognise
 from lycosa.errors import BackendLost, LycosaError, SettingsError
+from lycosa.model import OutcomeKind, Settlement
 from lycosa.nursery import Nursery, NurseryLost, WorkerProcess
 from lycosa.observe.tally import Tally
 from lycosa.ports import Counts
+from lycosa.reading import Slot
 from lycosa.settings import Settings, as_toml
 from lycosa.store.files import SyncFailed
 from lycosa.store.folder import CrawlFolder
@@ -77,6 +79,7 @@ class Parent:
         # Per worker: how many leases it has, and when it last said anything.
         self._under_way = [0] * self._workers
         self._heard_at = [0.0] * self._workers
+        self._slots = [Slot() for _ in range(self._workers)]
         self._frontier: EmbeddedFrontier | None = None
         self._counter: Counter | None = None
         self._is_stopping = False
@@ -174,6 +177,9 @@ class Parent:
         assert self._counter is not None
         while True:
             exit_code = await self._run_worker(number, nursery)
+            culprit = self._slots[number].read()
+            if culprit:
+                await self._counter.settle([_death_certificate(culprit, exit_code, self._settings)])
             await self._frontier.release(number)
             if exit_code == 0 and self._counter.is_over:
                 return
@@ -183,17 +189,21 @@ class Parent:
                 return
             self._counter.tell()
             self.restarts += 1
+            if culprit:
+                # It will not be read a third time, and its host rests.
+                continue
             self._deaths.append(self._clock())
             if len(self._deaths) == MAX_DEATHS_PER_MINUTE and self._clock() - self._deaths[0] < 60:
                 raise BackendLost(f"worker {number} keeps dying; {self._folder.path / 'lycosa.log'} says why")
 
     async def _run_worker(self, number: int, nursery: Nursery) -> int:
         ours, theirs = socket.socketpair()
+        self._slots[number].write(0)
         server = Server(lambda request: self._serve(number, request))
         await connect(ours, server)
         try:
             with theirs:
-                process = await nursery.bear(theirs, self._lock_fd)
+                process = await nursery.bear(theirs, self._slots[number].fd, self._lock_fd)
         except NurseryLost:
             server.close()
             return -signal.SIGKILL
@@ -253,3 +263,12 @@ class Parent:
                 return Site(await self._frontier.site(request.domain))
             case Lost():
                 raise SettingsError(request.reason) if request.is_setting else BackendLost(request.reason)
+
+
+def _death_certificate(token: int, exit_code: int, settings: Settings) -> Settlement:
+    """How the visit ended during whose reading a worker died."""
+    if exit_code == -signal.SIGPROF:
+        cause = f"reading it took more than {settings.parse_seconds:g} s of CPU time"
+    else:
+        cause = signal.strsignal(-exit_code) or f"signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"
+    return Settlement(token, OutcomeKind.CRASHED, reason=cause, was_fatal=True)

@@ -73,6 +73,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     max_parse_depth: Positive = 512
     max_parse_nodes: Positive = 100_000
     max_text_chars: Positive = 1_000_000
+    parse_seconds: Seconds = 2.0
+    max_parse_memory_bytes: Positive = 512 * 1024 * 1024
     content_rules: dict[str, str] = {}
     main_content: bool = True
     content_groups: bool = True
@@ -143,6 +145,8 @@ HELP: dict[str, str] = {
     "max_parse_depth": "Deeper pages give links only.",
     "max_parse_nodes": "Pages with more elements give links only.",
     "max_text_chars": "Longer texts are cut.",
+    "parse_seconds": "CPU time for reading a page (0: any). More ends the worker; a page that did so twice is given up.",
+    "max_parse_memory_bytes": "Memory for reading a page beyond what the worker has.",
     "content_rules": "For a host or domain, a CSS selector of what its pages are about, instead of our own judgement.",
     "main_content": "Whether the main content, comments, author and date of pages are looked for, beside the text.",
     "content_groups": "Whether pages whose texts are 90 % alike are put into groups.",

@@ -14,37 +14,43 @@ import uvloop
 from lycosa.build import make_worker
 from lycosa.dispatch import RemoteDispatch
 from lycosa.errors import LycosaError, SettingsError
+from lycosa.reading import Slot, Watched
 from lycosa.settings import Settings
 from lycosa.store.folder import CrawlFolder
 from lycosa.wire import Client, Lost, Orders, connect
 
 
-async def work(fd: int) -> None:
+async def work(fd: int, slot: Slot) -> None:
     """Take orders from the parent and visit until the crawl is over."""
     client = Client()
     await connect(socket.socket(fileno=fd), client)
     # Without a parent no work of ours can count: leave at once, whatever is under way.
     client.closed.add_done_callback(lambda _: os._exit(1))
     try:
-        await _obey(await client.orders, client)
+        await _obey(await client.orders, client, slot)
     except LycosaError as error:
         # What a worker can name, a restart does not mend. The parent ends us when it has heard.
         await client.call(Lost(str(error), is_setting=isinstance(error, SettingsError)))
 
 
-async def _obey(orders: Orders, client: Client) -> None:
+async def _obey(orders: Orders, client: Client, slot: Slot) -> None:
     settings = msgspec.msgpack.decode(orders.settings, type=Settings)
     worker = make_worker(
-        settings, CrawlFolder(Path(orders.folder)), orders.worker, RemoteDispatch(client), orders.crawl_key
+        settings,
+        CrawlFolder(Path(orders.folder)),
+        orders.worker,
+        RemoteDispatch(client),
+        orders.crawl_key,
+        readings=Watched(slot, settings.parse_seconds, settings.max_parse_memory_bytes),
     )
     await worker.run()
     await worker.close()
 
 
-def run(fd: int) -> NoReturn:
+def run(fd: int, slot_fd: int) -> NoReturn:
     """Work until the crawl is over, then end the process."""
     # Pages make many short-lived containers and no cycles worth looking for often.
     gc.set_threshold(50_000, 20, 20)
-    uvloop.run(work(fd))
+    uvloop.run(work(fd, Slot(slot_fd)))
     # The socket's end would be taken for a lost parent; everything is on disk by now.
     os._exit(0)

@@ -17,6 +17,7 @@ from lycosa.policy.politeness import Pace
 from lycosa.policy.ring import Ring
 
 from .contract_bans import BansContract
+from .contract_poison import PoisonContract
 from .contract_spacing import SpacingContract
 from .stage import DAY, FakeClock, OpenFrontier, Stage, errand, page, rules_pending, rules_read
 
@@ -28,7 +29,7 @@ def urls(leases: list) -> set[str]:  # type: ignore[type-arg]
     return {lease.target.url.removeprefix("http://") for lease in leases}
 
 
-class FrontierContract(SpacingContract, BansContract):
+class FrontierContract(SpacingContract, BansContract, PoisonContract):
     """Inherit, and say how a frontier is opened."""
 
     @pytest.fixture

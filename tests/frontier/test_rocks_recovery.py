@@ -500,3 +500,20 @@ async def test_a_crowd_behind_one_address_leaves_memory(tmp_path: Path) -> None:
     await stage.take()
     assert len(stage.frontier._hosts._active) <= 2 * hosts.LINE_HOSTS  # type: ignore[attr-defined]
     await stage.frontier.close()
+
+
+async def test_deaths_of_workers_are_counted_over_a_restart(tmp_path: Path) -> None:
+    folder, clock = tmp_path / "frontier", FakeClock()
+    for _ in range(2):
+        stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+        await stage.add("a/1")
+        clock.advance(10.0)
+        if stage.frontier.counts().read == 0:
+            await stage.open_hosts("a/1")
+        (lease,) = await stage.next_leases()
+        await stage.settle(lease, OutcomeKind.CRASHED, was_fatal=True)
+        await stage.frontier.close()
+    stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+    assert stage.frontier.counts().crashed == 1
+    assert await stage.frontier.is_finished()
+    await stage.frontier.close()

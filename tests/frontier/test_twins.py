@@ -60,6 +60,7 @@ def some_end(draw: Random, target: Target, now: float) -> dict[str, Any]:
         "outcome": draw.choice(list(OutcomeKind)),
         "status": draw.choice([0, 200, 200, 200, 403, 403, 404, 429, 503]),
         "is_ban": draw.random() < 0.1,
+        "was_fatal": draw.random() < 0.1,
         "sent": draw.random() < 0.8,
         "may_retry": draw.random() < 0.3,
         "fetch_seconds": draw.choice([0.0, 0.05, 3.0]),

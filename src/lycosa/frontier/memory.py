@@ -16,6 +16,7 @@ from lycosa.frontier.claims import Claims
 from lycosa.frontier.rules import (
     FrontierRules,
     OriginState,
+    again_after,
     history_of,
     host_of_origin,
     is_in_trouble,
@@ -40,7 +41,6 @@ from lycosa.model import (
     origin_of,
 )
 from lycosa.policy.politeness import Standing, delay_seconds, slowed_seconds
-from lycosa.policy.retry import retry_at
 from lycosa.policy.ring import Ring
 from lycosa.ports import Counts
 from lycosa.url.domain import registered_domain
@@ -319,11 +319,11 @@ class MemoryFrontier:
         if held.place:
             del host.queue[bisect_left(host.queue, held.place)]
             self._counts["queued"] -= 1
-        may_retry = held.place and (settlement.may_retry or (pause and pause.is_ban))
-        due = retry_at(self.rules.retry_pauses, target.attempt, now) if may_retry else None
-        if due is not None:
-            later = msgspec.structs.replace(target, attempt=target.attempt + 1)
-            insort(self._delayed, (max(due, host.free_at), next(self._serial), later))
+        may_retry = settlement.may_retry or bool(pause and pause.is_ban)
+        again = again_after(settlement, target, self.rules.retry_pauses, may_retry=may_retry) if held.place else None
+        due = now + again.pause_seconds if again else None
+        if again:
+            insort(self._delayed, (max(now + again.pause_seconds, host.free_at), next(self._serial), again.target))
         else:
             self._counts[settlement.outcome.name.lower()] += 1
         if target.fingerprint:

@@ -34,7 +34,9 @@ from lycosa.frontier.redis_state import Overview, PartitionState
 from lycosa.frontier.redis_value import encode, entry_of, mark_of, number_of, origin_under, target_of, text
 from lycosa.frontier.rules import (
     MAX_ORIGINS_PER_HOST,
+    Again,
     FrontierRules,
+    again_after,
     answer_of,
     history_of,
     host_of_origin,
@@ -64,7 +66,6 @@ from lycosa.policy.politeness import (
     RECOVERY,
     Answer,
 )
-from lycosa.policy.retry import retry_at
 from lycosa.ports import Counts
 
 T = TypeVar("T")
@@ -608,19 +609,14 @@ class RedisFrontier:
     def _ending(self, settlement: Settlement, held: _Held, *, may_retry: bool) -> dict[str, Any]:
         """Whether the target comes again, and what is written of it."""
         target, now = held.target, self._now()
-        due = retry_at(self.rules.retry_pauses, target.attempt, now) if may_retry and held.is_queued else None
+        again = (
+            again_after(settlement, target, self.rules.retry_pauses, may_retry=may_retry) if held.is_queued else None
+        )
         history = b""
         if target.fingerprint and self.address.keeps_history:
+            due = now + again.pause_seconds if again else None
             history = encode(history_of(target, settlement, held.visits + 1, now, due))
-        return {"retry": self._retry(target) if due is not None else False, "history": text(history)}
-
-    def _retry(self, target: Target) -> dict[str, Any]:
-        later = msgspec.structs.replace(target, attempt=target.attempt + 1)
-        return {
-            "pause": self.rules.retry_pauses[target.attempt],
-            "rank": rank_of(later),
-            "value": text(entry_of(later)),
-        }
+        return {"retry": _retry(again) if again else False, "history": text(history)}
 
     def _learnt(self, settlement: Settlement, held: _Held) -> RobotsNews | None:
         if settlement.robots is None and held.target.kind is Kind.ROBOTS and not held.is_queued:
@@ -726,6 +722,10 @@ def _news(news: RobotsNews) -> tuple[Any, ...]:
 
 def _site(news: SiteNews) -> tuple[Any, ...]:
     return point_on_ring(news.domain), news.version, text(news.notes)
+
+
+def _retry(again: Again) -> dict[str, Any]:
+    return {"pause": again.pause_seconds, "rank": rank_of(again.target), "value": text(entry_of(again.target))}
 
 
 def _pause(settlement: Settlement) -> dict[str, Any] | bool:

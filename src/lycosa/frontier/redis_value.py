@@ -30,6 +30,7 @@ class Entry(msgspec.Struct, array_like=True, omit_defaults=True, frozen=True, gc
     redirects: int = 0
     attempt: int = 0
     origin: str = ""
+    crashes: int = 0
 
 
 def text(raw: bytes) -> msgspec.Raw:
@@ -79,6 +80,7 @@ def entry_of(target: Target) -> bytes:
         target.redirects,
         target.attempt,
         target.origin,
+        target.crashes,
     )
 
 
@@ -116,6 +118,7 @@ def target_of(entry: bytes, host: str, rank: int) -> Target:
         fields.redirects,
         fields.attempt,
         fields.origin,
+        fields.crashes,
     )
 
 

@@ -31,6 +31,7 @@ from lycosa.frontier.host import Host
 from lycosa.frontier.hosts import HostTable
 from lycosa.frontier.rules import (
     FrontierRules,
+    again_after,
     history_of,
     host_of_origin,
     learn,
@@ -54,7 +55,6 @@ from lycosa.model import (
     origin_of,
 )
 from lycosa.policy.politeness import Standing, delay_seconds, slowed_seconds
-from lycosa.policy.retry import retry_at
 from lycosa.ports import Counts
 
 # A machine does not come back from a power cut sooner: shorter pauses need no fsync before the request.
@@ -382,10 +382,11 @@ class RocksFrontier:
             batch.delete(held.key, self._tables.in_queue)
             host.drop(held.key)
             self._counts["queued"] -= 1
-        may_retry = held.key and (settlement.may_retry or is_ban)
-        due = retry_at(self.rules.retry_pauses, target.attempt, now) if may_retry else None
-        if due is not None:
-            self._delay(batch, target, max(due, host.record.free_at))
+        may_retry = settlement.may_retry or is_ban
+        again = again_after(settlement, target, self.rules.retry_pauses, may_retry=may_retry) if held.key else None
+        due = now + again.pause_seconds if again else None
+        if again:
+            self._delay(batch, again.target, max(now + again.pause_seconds, host.record.free_at))
         else:
             self._counts[settlement.outcome.name.lower()] += 1
         if target.fingerprint:
@@ -425,8 +426,7 @@ class RocksFrontier:
         return pause.is_ban
 
     def _delay(self, batch: Any, target: Target, due: float) -> None:
-        later = msgspec.structs.replace(target, attempt=target.attempt + 1)
-        batch.put(t.due_key(due, self._tables.next_serial(), 7), t.encode(later), self._tables.in_delayed)
+        batch.put(t.due_key(due, self._tables.next_serial(), 7), t.encode(target), self._tables.in_delayed)
         self._counts["delayed"] += 1
         self._next_delayed_at = due if self._next_delayed_at is None else min(due, self._next_delayed_at)
 

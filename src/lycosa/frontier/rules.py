@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from lycosa.model import MAX_PRIORITY, MIN_PRIORITY, History, Kind, OutcomeKind, RobotsNews, Settlement, Target
 from lycosa.policy.politeness import (
@@ -22,6 +24,8 @@ from lycosa.policy.priority import Order
 MAX_ORIGINS_PER_HOST = 16
 # A visit to robots.txt that ended without any news of it (a crash of ours) is not repeated at once.
 LOST_ROBOTS_SECONDS = 300.0
+# A page of which so many workers died is not read again.
+MAX_CRASHES = 2
 # Ranks order the front queues: 0 for robots.txt asked on behalf of another host, then class 10 down to 1.
 RANKS = MAX_PRIORITY - MIN_PRIORITY + 2
 
@@ -68,8 +72,28 @@ def rank_of(target: Target) -> int:
     return 1 + MAX_PRIORITY - min(max(target.priority, MIN_PRIORITY), MAX_PRIORITY)
 
 
+class Again(NamedTuple):
+    """A target that is tried once more, and how long it waits for that at least."""
+
+    target: Target
+    pause_seconds: float
+
+
+def again_after(settlement: Settlement, target: Target, pauses: Sequence[float], *, may_retry: bool) -> Again | None:
+    """Whether a target is tried once more after this visit; None if that was its last."""
+    if settlement.was_fatal:
+        crashes = target.crashes + 1
+        return Again(replace(target, crashes=crashes), 0.0) if crashes < MAX_CRASHES else None
+    if not may_retry or target.attempt >= len(pauses):
+        return None
+    return Again(replace(target, attempt=target.attempt + 1), pauses[target.attempt])
+
+
 def answer_of(settlement: Settlement) -> Answer:
     """What a visit says of its host."""
+    if settlement.was_fatal:
+        # One page may be an accident; a host that has many of them must not have a worker for each.
+        return Answer.TROUBLE
     if settlement.outcome is not OutcomeKind.FAILED:
         return Answer.PAGE if settlement.outcome.is_page else Answer.OTHER
     if settlement.is_ban or settlement.status == 429:
@@ -122,12 +146,15 @@ def is_in_trouble(failures: int, origins: dict[str, OriginState]) -> bool:
 
 def history_of(target: Target, settlement: Settlement, visits: int, now: float, due: float | None) -> History:
     """The row of the crawl-history table that this visit leaves."""
+    reason = settlement.reason
+    if settlement.was_fatal:
+        reason = f"killed its worker{'' if due else ' twice'}: {reason}"
     return History(
         url=target.url,
         outcome=settlement.outcome,
         visited_at=now,
         status=settlement.status,
-        reason=settlement.reason,
+        reason=reason,
         visits=visits,
         depth=target.depth,
         referrer=target.referrer,

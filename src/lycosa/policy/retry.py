@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from email.utils import parsedate_to_datetime
-
-
-def retry_at(pauses: Sequence[float], attempt: int, now: float) -> float | None:
-    """When the next try is due after `attempt` tries before this one; None when all are used up."""
-    return now + pauses[attempt] if attempt < len(pauses) else None
 
 
 def may_pass(status: int) -> bool:
