@@ -111,6 +111,16 @@ def open_frontier(settings: Settings, folder: Path, workers: int, clock: Clock) 
             raise SettingsError(f"frontier: no such kind {kind!r} (rocks, memory, redis://…)")
 
 
+def begin_seconds(settings: Settings) -> float:
+    """Within which time a visit must begin after its lease was given, or leave it: later the host may be another's.
+
+    Of many machines one may be taken for dead long before its leases end; half of that time is left for the
+    heartbeats and for the way to the host.
+    """
+    longest = settings.lease_seconds
+    return min(longest, settings.silence_seconds / 2) if is_shared(settings.frontier) else longest
+
+
 def is_shared(frontier: str) -> bool:
     """Whether several machines may crawl together with this frontier."""
     return frontier.startswith(("redis", "rediss")) and "://" in frontier

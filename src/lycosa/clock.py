@@ -8,6 +8,11 @@ from collections.abc import Callable
 Clock = Callable[[], float]
 
 
+def machine_clock() -> float:
+    """Seconds since the machine was started, sleep included: the same for all its processes."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
 def steady_clock() -> Clock:
     """A clock that reads as POSIX seconds and is not moved by whoever sets the machine's time."""
     offset = time.time() - time.monotonic()

@@ -7,7 +7,7 @@ from hashlib import sha1
 
 import msgspec
 
-from lycosa.clock import Clock
+from lycosa.clock import Clock, machine_clock
 from lycosa.discovery import Discovery
 from lycosa.dispatch import Dispatch
 from lycosa.errors import AddressRefused, BackendLost, VisitError
@@ -40,8 +40,8 @@ MAX_SITEMAP_NESTING = 3
 MAX_DETAIL_CHARACTERS = 500
 
 
-class _NotYet(Exception):
-    """The address of this lease is not free; the frontier has the lease back."""
+class _NotNow(Exception):
+    """Nothing must be sent under this lease; the frontier has it back."""
 
 
 class Visitor:
@@ -85,7 +85,7 @@ class Visitor:
                     return await self._read_sitemap(lease)
                 case Kind.PROBE:
                     return await self._probe(lease)
-        except _NotYet:
+        except _NotNow:
             return Deferred()
         except AddressRefused as error:
             return Refused(Refusal.ADDRESS, error.detail)
@@ -137,12 +137,16 @@ class Visitor:
         return Moved(response, to, discovered)
 
     async def _address(self, lease: Lease) -> str:
-        """Where the request may go now; raises `_NotYet`."""
+        """Where the request may go now; raises `_NotNow`."""
         host, address = lease.target.host, lease.address
         if self._spaces_addresses and not (address and self._fetcher.is_still_at(host, address)):
             address = await self._fetcher.address_of(host, address)
             if not await self._dispatch.approach(lease.token, address):
-                raise _NotYet
+                raise _NotNow
+        # Just before the request, after everything that may take long.
+        if lease.begin_by and machine_clock() >= lease.begin_by:
+            await self._dispatch.give_back(lease.token)
+            raise _NotNow
         return address
 
     async def _read_robots(self, lease: Lease) -> Outcome:

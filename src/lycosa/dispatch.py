@@ -10,7 +10,9 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
-from lycosa.clock import Clock
+import msgspec
+
+from lycosa.clock import Clock, machine_clock
 from lycosa.model import Lease, Placement, Settlement
 from lycosa.ports import Duplicates, Frontier
 from lycosa.wire import (
@@ -18,6 +20,7 @@ from lycosa.wire import (
     AskRobots,
     AskSite,
     Client,
+    GiveBack,
     Leases,
     Permission,
     Recognise,
@@ -56,6 +59,9 @@ class Dispatch(Protocol):
     async def approach(self, token: int, address: str) -> bool:
         """Whether the request of this lease may go to this address now; if not, the lease is gone."""
 
+    async def give_back(self, token: int) -> None:
+        """Nothing was sent under this lease, and nothing will be."""
+
     async def robots(self, origin: str) -> bytes: ...
 
     async def site(self, domain: str) -> bytes: ...
@@ -67,10 +73,13 @@ class Dispatch(Protocol):
 class Counter:
     """The frontier's counter: workers queue up here. It knows when the crawl is over."""
 
-    def __init__(self, frontier: EmbeddedFrontier, clock: Clock, max_wait_seconds: float) -> None:
+    def __init__(
+        self, frontier: EmbeddedFrontier, clock: Clock, max_wait_seconds: float, begin_seconds: float = 0.0
+    ) -> None:
         self.frontier = frontier
         self._clock = clock
         self._max_wait_seconds = max_wait_seconds
+        self._begin_seconds = begin_seconds  # within which a visit must begin after its lease was asked for; 0: any
         self._news = asyncio.Event()
         self.is_over = False
         self.on_settled: Callable[[Sequence[Settlement]], None] = lambda settlements: None
@@ -91,14 +100,20 @@ class Counter:
 
     async def take(self, worker: int, limit: int) -> list[Lease]:
         while not self.is_over:
-            news = self._news
+            news, asked_at = self._news, machine_clock()
             if leases := await self.frontier.take(worker, limit):
-                return leases
+                return self._dated(leases, asked_at)
             if await self.frontier.is_finished() or self._is_hopeless():
                 self.close()
                 break
             await self._wait(news, worker)
         return []
+
+    def _dated(self, leases: list[Lease], asked_at: float) -> list[Lease]:
+        if not self._begin_seconds:
+            return leases
+        begin_by = asked_at + self._begin_seconds
+        return [msgspec.structs.replace(lease, begin_by=begin_by) for lease in leases]
 
     def _is_hopeless(self) -> bool:
         due = self.frontier.idle_until()
@@ -122,6 +137,10 @@ class Counter:
             self.tell()
         return is_permitted
 
+    async def give_back(self, token: int) -> None:
+        await self.frontier.give_back(token)
+        self.tell()
+
 
 class LocalDispatch:
     """`Dispatch` for a worker in the frontier's own process."""
@@ -138,6 +157,9 @@ class LocalDispatch:
 
     async def approach(self, token: int, address: str) -> bool:
         return await self._counter.approach(token, address)
+
+    async def give_back(self, token: int) -> None:
+        await self._counter.give_back(token)
 
     async def robots(self, origin: str) -> bytes:
         return await self._counter.frontier.robots(origin)
@@ -172,6 +194,9 @@ class RemoteDispatch:
         reply = await self._parent.call(Approach(token, address))
         assert isinstance(reply, Permission)
         return reply.is_granted
+
+    async def give_back(self, token: int) -> None:
+        await self._parent.call(GiveBack(token))
 
     async def robots(self, origin: str) -> bytes:
         reply = await self._parent.call(AskRobots(origin))

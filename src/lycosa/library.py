@@ -11,7 +11,16 @@ from typing import Any, Self
 
 import msgspec
 
-from lycosa.build import agree, make_worker, open_frontier, parse_seeds, recover_folder, seed_targets, write_seeds
+from lycosa.build import (
+    agree,
+    begin_seconds,
+    make_worker,
+    open_frontier,
+    parse_seeds,
+    recover_folder,
+    seed_targets,
+    write_seeds,
+)
 from lycosa.clock import steady_clock
 from lycosa.dispatch import Counter, EmbeddedFrontier, LocalDispatch
 from lycosa.errors import SettingsError
@@ -125,7 +134,7 @@ class Crawler:
         self._waiting = waiting = _WaitingPages()
         self._frontier = frontier = open_frontier(settings, folder.frontier, 1, clock)
         try:
-            self._counter = counter = Counter(frontier, clock, settings.max_wait_seconds)
+            self._counter = counter = Counter(frontier, clock, settings.max_wait_seconds, begin_seconds(settings))
             key = frontier.crawl_key()
             await frontier.add(seed_targets(settings, seeds, key))
             worker = make_worker(settings, folder, 0, _PatientDispatch(counter, waiting), key, waiting.add)

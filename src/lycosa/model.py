@@ -93,6 +93,8 @@ class Lease(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     address: str = ""
     # Version of the notes on its registered domain that the frontier has, 0 if none: a worker with older ones asks.
     site_at: int = 0
+    # By `machine_clock`: whoever slept past it sends nothing, since the host may be somebody else's. 0: no such time.
+    begin_by: float = 0.0
 
 
 class OutcomeKind(IntEnum):

@@ -85,7 +85,7 @@ class Crashed(msgspec.Struct, frozen=True):
 
 
 class Deferred(msgspec.Struct, frozen=True):
-    """Its address must not be asked yet: the lease is back in the frontier, and nothing has happened."""
+    """Nothing must be sent now: the lease is back in the frontier, and nothing has happened."""
 
 
 Settled = Stored | Duplicate | Unchanged | Moved | Read | Refused | Failed | Crashed

@@ -13,7 +13,7 @@ from typing import IO
 
 import msgspec
 
-from lycosa.build import agree, open_frontier, recover_folder, seed_targets, worker_count, write_seeds
+from lycosa.build import agree, begin_seconds, open_frontier, recover_folder, seed_targets, worker_count, write_seeds
 from lycosa.clock import steady_clock
 from lycosa.dispatch import Counter, EmbeddedFrontier, recognise
 from lycosa.errors import BackendLost, LycosaError, SettingsError
@@ -31,6 +31,7 @@ from lycosa.wire import (
     Approach,
     AskRobots,
     AskSite,
+    GiveBack,
     Leases,
     Lost,
     Orders,
@@ -107,7 +108,7 @@ class Parent:
             write_seeds(self._folder, seeds)
             self.recovery = recover_folder(self._settings, self._folder)
         self._frontier = frontier = open_frontier(self._settings, self._folder.frontier, self._workers, self._clock)
-        self._counter = Counter(frontier, self._clock, self._settings.max_wait_seconds)
+        self._counter = Counter(frontier, self._clock, self._settings.max_wait_seconds, begin_seconds(self._settings))
         self._counter.on_settled = self.tally.add
         try:
             await self._plant(frontier, seeds, revisit=revisit)
@@ -255,6 +256,10 @@ class Parent:
                 is_granted = await self._counter.approach(request.token, request.address)
                 self._under_way[worker] -= not is_granted
                 return Permission(is_granted)
+            case GiveBack():
+                self._under_way[worker] -= 1
+                await self._counter.give_back(request.token)
+                return Permission(is_granted=False)
             case Recognise():
                 return Recognised(*await recognise(self._frontier, request))
             case AskRobots():

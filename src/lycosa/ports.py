@@ -56,6 +56,9 @@ class Frontier(Protocol):
         If not, the lease is given back as if it had not been, and comes again when the address is free.
         """
 
+    async def give_back(self, token: int) -> None:
+        """End a lease under which nothing was sent: as if it had not been."""
+
     async def is_finished(self) -> bool:
         """Nothing is queued, leased or delayed, or the page limit is reached and no lease is out."""
 

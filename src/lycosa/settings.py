@@ -88,7 +88,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     seen_error: Share = 0.01
     max_active_hosts: Positive = 10_000
     lease_seconds: Seconds = 180.0
-    silence_seconds: Annotated[float, Meta(ge=1)] = 15.0
+    silence_seconds: Annotated[float, Meta(ge=1)] = 30.0
     durability: Literal["power", "process"] = "power"
 
     # The machine

@@ -86,6 +86,12 @@ class Recognised(msgspec.Struct, frozen=True, array_like=True, tag=True):
     placement: Placement
 
 
+class GiveBack(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    """Nothing was sent under this lease, and nothing will be."""
+
+    token: int
+
+
 class Permission(msgspec.Struct, frozen=True, array_like=True, tag=True):
     """Whether the request may go out; if not, its lease is no longer this worker's."""
 
@@ -113,7 +119,7 @@ class Orders(msgspec.Struct, frozen=True, array_like=True, tag=True):
     crawl_key: bytes
 
 
-Request = Take | Settle | Approach | Recognise | AskRobots | AskSite | Lost
+Request = Take | Settle | Approach | GiveBack | Recognise | AskRobots | AskSite | Lost
 Reply = Leases | Settled | Permission | Recognised | Robots | Site | Orders
 
 

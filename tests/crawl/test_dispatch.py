@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from lycosa.clock import steady_clock
+from lycosa.clock import machine_clock, steady_clock
 from lycosa.dispatch import Counter
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.frontier.rules import FrontierRules
@@ -76,3 +76,10 @@ async def test_every_settlement_is_told(counter: Counter, frontier: MemoryFronti
     (lease,) = await counter.window(0).take(1)
     await counter.window(0).settle([Settlement(lease.token, OutcomeKind.READ)])
     assert told == [lease.token]
+
+
+async def test_a_lease_says_until_when_its_visit_may_begin(frontier: MemoryFrontier) -> None:
+    await frontier.add([target(1)])
+    before = machine_clock()
+    (lease,) = await Counter(frontier, steady_clock(), max_wait_seconds=60.0, begin_seconds=5.0).take(0, 1)
+    assert before + 5.0 <= lease.begin_by <= machine_clock() + 5.0

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+from itertools import count
 
 import pytest
 
+from lycosa import crawler
 from lycosa.simweb import Exchange, HandWeb
 
 from .conftest import HandCrawl
@@ -31,6 +33,18 @@ async def test_robots_txt_is_asked_for_first_and_once(web: HandWeb, crawl: HandC
     outcomes = await crawl(seed)
     assert outcomes == dict.fromkeys([seed, web.url("a.test", "/x"), web.url("a.test", "/y")], "stored")
     assert [request.path for request in web.requests] == ["/robots.txt", "/", "/x", "/y"]
+
+
+async def test_who_slept_past_a_lease_sends_nothing_under_it(
+    web: HandWeb, crawl: HandCrawl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = count()
+    monkeypatch.setattr(crawler, "machine_clock", lambda: 0.0 if next(looks) % 2 else float("inf"))
+    seed = web.page("http://a.test/", page("/1"))
+    web.page("http://a.test/1", page(title="one"))
+    assert await crawl(seed) == dict.fromkeys([seed, web.url("a.test", "/1")], "stored")
+    assert next(looks) == 6, "every visit was put off once"
+    assert len(web.requests) == 3
 
 
 async def test_a_page_is_asked_for_once_however_often_it_is_linked(web: HandWeb, crawl: HandCrawl) -> None:

@@ -663,6 +663,19 @@ class FrontierContract(SpacingContract, BansContract, PoisonContract):
         assert given == {worker: {name for name in names if ring.owner(name) == worker} for worker in range(3)}
         assert all(given.values())
 
+    async def test_a_lease_given_back_leaves_no_trace(self, stage: Stage) -> None:
+        await stage.open_hosts("x/1", "x/2")
+        lease = await stage.take_one()
+        await stage.frontier.give_back(lease.token)
+        counts = stage.frontier.counts()
+        assert (counts.leased, counts.queued) == (0, 2)
+        again = await stage.take_one()
+        assert again.target == lease.target
+        assert again.token != lease.token
+        assert await stage.settle(lease) == [lease.token]
+        await stage.frontier.give_back(lease.token)
+        assert await stage.settle(again) == []
+
     async def test_release_touches_one_worker_only(self, open_frontier: OpenFrontier, clock: FakeClock) -> None:
         stage = self.stage_with(open_frontier, clock, workers=2)
         await stage.add(*(f"host{number}/" for number in range(20)))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from collections.abc import AsyncIterator, Callable, Iterator
 from itertools import count
 
@@ -12,8 +14,9 @@ import pytest
 from lycosa.errors import BackendLost, SettingsError
 from lycosa.frontier.redis import RedisFrontier
 from lycosa.frontier.redis_agree import agree
+from lycosa.frontier.redis_link import Call
 from lycosa.frontier.redis_members import NODES_PER_MACHINE
-from lycosa.frontier.redis_place import parse_address
+from lycosa.frontier.redis_place import Server, parse_address
 from lycosa.frontier.rules import FrontierRules
 from lycosa.model import Kind, OutcomeKind, Settlement
 from lycosa.settings import Settings
@@ -361,6 +364,68 @@ async def test_a_settlement_that_nobody_answered_counts_once(clock: FakeClock) -
         assert await frontier.settle([Settlement(lease.token, OutcomeKind.STORED)]) == []
         assert (frontier.counts().stored, frontier.counts().late) == (1, 0)
         await frontier.close()
+
+
+async def test_leases_whose_answer_was_lost_are_given_out_again(server: RedisServer, machine: Open) -> None:
+    stage = machine("a", workers=1)
+    frontier = redis_of(stage)
+    await stage.add(*(f"{host}/" for host in HOSTS[:5]))
+    kept = await stage.take(limit=2)
+    link, lost = frontier._link, list[Call]()
+    send = link._send
+
+    async def lose_the_first_answer(*args, **more):  # type: ignore[no-untyped-def]
+        replies = await send(*args, **more)
+        takes = [args[2][place] for place in args[1] if args[2][place].verb == "take"]
+        if takes and not lost:
+            lost.extend(takes)
+            return await link._unanswered(ConnectionResetError("cut"), args[1], args[2])
+        return replies
+
+    link._send = lose_the_first_answer  # type: ignore[method-assign]
+    assert await stage.take() == [], "given back, they rest as if they had been asked"
+    assert lost
+    assert stage.frontier.counts().leased == 2
+    stage.clock.advance(1.0)
+    found = {lease.target.host for lease in [*kept, *await stage.take()]}
+    assert found == set(HOSTS[:5])
+
+
+async def test_what_no_replica_confirmed_is_no_lease_and_no_loss(clock: FakeClock) -> None:
+    """A lagging replica takes over: what only the dead primary knew was never acknowledged, so nothing went back."""
+    quick = ("--repl-diskless-sync-delay", "0")
+    with RedisServer(*quick) as primary, RedisServer("--replicaof", "127.0.0.1", str(primary.port)) as replica:
+        wait_until(lambda: primary.client().info()["connected_slaves"] == 1)
+        rules, address = FrontierRules(silence_seconds=SILENCE_SECONDS), f"{primary.address}?replicas=1"
+        frontiers = [RedisFrontier(address, rules, name=name, fake_clock=clock) for name in "ab"]
+        first, second = (Stage(frontier, clock) for frontier in frontiers)
+        await first.add(*(f"{host}/" for host in HOSTS[:8]))
+        assert not await second.frontier.is_finished()
+        await beat(first)
+        os.kill(replica.pid, signal.SIGSTOP)
+        try:
+            taking = asyncio.create_task(first.take())
+            await asyncio.to_thread(wait_until, lambda: bool(primary.client().keys("*}e")))
+            # Whoever only looks sees what was not confirmed; that is no promise to it.
+            await frontiers[1]._look()
+            assert second.frontier.counts().leased > 0
+            assert not taking.done()
+            primary.kill()
+        finally:
+            os.kill(replica.pid, signal.SIGCONT)
+        replica.client().replicaof("NO", "ONE")
+        for frontier in frontiers:
+            frontier._link._places._server = Server("127.0.0.1", replica.port)  # type: ignore[attr-defined]
+            frontier._link.replicas = 0
+        leases = await asyncio.wait_for(taking, 60)
+        # What the replica had heard of nevertheless was given back, and rests.
+        clock.advance(1.0)
+        look_again(first, second)
+        leases += [*await first.take(), *await second.take()]
+        assert {lease.target.host for lease in leases} == set(HOSTS[:8])
+        assert second.frontier.counts().leased == 8
+        for frontier in frontiers:
+            await frontier.close()
 
 
 async def test_a_server_that_throws_data_away_is_refused() -> None:

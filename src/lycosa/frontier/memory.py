@@ -135,9 +135,13 @@ class MemoryFrontier:
         if place := self._spacing.approach(held.spaced, address, self._clock()):
             held.spaced = place
             return True
-        self._end_lease(token)
-        self._unask(host, held)
+        await self.give_back(token)
         return False
+
+    async def give_back(self, token: int) -> None:
+        if held := self._leases.get(token):
+            self._end_lease(token)
+            self._unask(self._hosts[held.target.host], held)
 
     async def is_finished(self) -> bool:
         if self._leases:

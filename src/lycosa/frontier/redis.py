@@ -183,7 +183,7 @@ class RedisFrontier:
                 break
             shares = _deal(limit - len(leases), due)
             grants = await self._grants(shares) if self.rules.max_pages else {}
-            calls = [self._take_call(partition, node, share, grants) for partition, share in shares.items()]
+            calls = [self._take_call(partition, worker, share, grants) for partition, share in shares.items()]
             for (partition, share), answer in zip(shares.items(), await self._run(calls, is_durable=True), strict=True):
                 given = self._leases_of(answer, worker)
                 leases += given
@@ -216,6 +216,14 @@ class RedisFrontier:
             return token in self._held
         await self._defer([(token, due)])
         return False
+
+    async def give_back(self, token: int) -> None:
+        await self._ready()
+        if held := self._held.get(token):
+            if held.address and self._address_gap:
+                wants = [(held.address, token)]
+                await self._link.one("unreserve", self._address_partition(held.address), {"wants": wants})
+            await self._defer([(token, 0.0)])
 
     async def is_finished(self) -> bool:
         await self._ready()
@@ -343,7 +351,8 @@ class RedisFrontier:
         """Run verbs of partitions and note how these stand now."""
         if not calls:
             return []
-        before = [self._overview.states[call.partition].changes for call in calls if call.partition is not None]
+        before = [self._overview.confirmed[call.partition] for call in calls if call.partition is not None]
+        must_confirm = self._link.replicas > 0
         for call in calls:
             call.args["id"] = self._crawl.id
             if self._fake_clock:
@@ -355,7 +364,11 @@ class RedisFrontier:
             assert call.partition is not None
             now, found = _decode_moment(moment)
             self._overview.must_not_go_back(call.partition, known, found)
-            self._overview.note(call.partition, _decode_state(state), _decode_heads(heads), began_at)
+            decoded = _decode_state(state)
+            self._overview.note(call.partition, decoded, _decode_heads(heads), began_at)
+            # Replicas confirm what we wrote, and all before it; what others wrote meanwhile they may not have yet.
+            if not must_confirm or (is_durable and decoded.changes > found):
+                self._overview.confirm(call.partition, decoded.changes)
             self._offset = now - self._clock()
             answers.append(_Answer(msgspec.msgpack.decode(says), blobs))
         return answers
@@ -432,9 +445,9 @@ class RedisFrontier:
         spare_ones = [partition for partition in others if states[partition].granted > states[partition].used]
         return await self._budget.grants(wanted, spare_ones or others, self._run_for_answers)
 
-    def _take_call(self, partition: int, node: int, share: int, grants: dict[int, Grant]) -> Call:
+    def _take_call(self, partition: int, worker: int, share: int, grants: dict[int, Grant]) -> Call:
         args = {
-            "node": node,
+            "node": self._members.node(worker),
             "limit": share,
             "partition": partition,
             "partitions": self._crawl.partitions,
@@ -444,8 +457,16 @@ class RedisFrontier:
             "grant": grants.get(partition, False),
             "pace": self._pace(),
         }
-        # Sent again it would give out other leases, and nobody would know of the first.
-        return Call("take", partition, args | self._queue_rules(), is_repeatable=False)
+        return Call("take", partition, args | self._queue_rules(), lambda: self._known_leases(partition, worker))
+
+    def _known_leases(self, partition: int, worker: int) -> dict[str, Any]:
+        """What a second try of `take` says: other leases of this worker are from the first, and nobody knows them."""
+        here = [
+            token
+            for token, held in self._held.items()
+            if held.worker == worker and token % self._crawl.partitions == partition
+        ]
+        return {"held": here, "ring": self._members.outlook.version}
 
     def _pace(self) -> dict[str, float]:
         pace = self.rules.pace

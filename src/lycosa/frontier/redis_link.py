@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from hashlib import sha1
 from importlib.resources import files
@@ -62,8 +62,12 @@ class Call(NamedTuple):
     verb: str
     partition: int | None
     args: dict[str, Any]
-    # Whether it may be sent once more when nobody knows whether the first try arrived.
-    is_repeatable: bool = True
+    # What a second try must say beside, when nobody knows whether the first one arrived.
+    once_more: Callable[[], dict[str, Any]] = dict
+
+    def repeat(self) -> None:
+        """Make this the next try."""
+        self.args.update(self.once_more(), is_again=True)
 
 
 class _Batch(NamedTuple):
@@ -235,13 +239,10 @@ class Link:
         if isinstance(confirmed, int) and confirmed >= self.replicas:
             return replies
         self._note_trouble(f"{self.replicas} replicas should have every write, only {confirmed} confirmed the last")
-        # What may be sent again is, until it is confirmed; of a lease that was given out we make sure here.
-        for place in [place for place in replies if calls[place].is_repeatable]:
-            calls[place].args["is_again"] = True
-            del replies[place]
-        if replies:
-            await self._confirm(server, tag)
-        return replies
+        # Sent again until it is confirmed: whoever acted upon the first answer could act upon nothing.
+        for place in replies:
+            calls[place].repeat()
+        return {}
 
     async def _sorted_out(self, server: Server, tag: str, places: list[int], answers: list[Any]) -> dict[int, Any]:
         replies: dict[int, Any] = {}
@@ -281,7 +282,7 @@ class Link:
         self._note_trouble(error)
         self.has_been_unsure = True
         for place in places:
-            calls[place].args["is_again"] = True
+            calls[place].repeat()
         await self._look_again()
         return {}
 
@@ -293,19 +294,6 @@ class Link:
             await pipeline.execute()
         except (RedisError, OSError) as error:
             self._note_trouble(error)
-
-    async def _confirm(self, server: Server, tag: str) -> None:
-        """Replication keeps the order: once a later write is there, so are all before it."""
-        async for _ in self._patience():
-            pipeline = self.client(server).pipeline(transaction=False)
-            pipeline.execute_command("SET", f"{tag}w", 1)
-            pipeline.execute_command("WAIT", self.replicas, CONFIRM_MILLISECONDS)
-            try:
-                _, confirmed = await pipeline.execute()
-            except (RedisError, OSError):
-                return
-            if confirmed >= self.replicas:
-                return
 
     # ---- trouble
 

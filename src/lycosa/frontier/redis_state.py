@@ -52,6 +52,8 @@ class Overview:
         # When a worker's first host of a partition may be asked; -1 if there is none.
         self.heads: list[dict[int, float]] = [{} for _ in range(partitions)]
         self.looked_at = [float("-inf")] * partitions
+        # How many changes each had when it last confirmed that they are safe.
+        self.confirmed = [0] * partitions
 
     def note(self, partition: int, state: PartitionState, heads: Iterable[tuple[int, float]], looked_at: float) -> None:
         """A partition answered. Answers may overtake each other: the one with more changes is the later one."""
@@ -61,8 +63,12 @@ class Overview:
         self.heads[partition].update(heads)
         self.looked_at[partition] = max(looked_at, self.looked_at[partition])
 
+    def confirm(self, partition: int, changes: int) -> None:
+        """So many changes of a partition are safe."""
+        self.confirmed[partition] = max(changes, self.confirmed[partition])
+
     def must_not_go_back(self, partition: int, known: int, found: int) -> None:
-        """A partition in which a call found fewer changes than were known before lost some that were acknowledged."""
+        """A partition in which a call found fewer changes than were confirmed before lost some of them."""
         if found < known:
             raise BackendLost(
                 f"INCOMPLETE: partition {partition} went back in time by {known - found} changes: its "

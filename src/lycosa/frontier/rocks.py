@@ -162,12 +162,17 @@ class RocksFrontier:
         if place := self._spacing.approach(held.place, address, now):
             held.place = place
             return True
+        await self.give_back(token)
+        return False
+
+    async def give_back(self, token: int) -> None:
+        if not (held := self._leases.get(token)):
+            return
         self._end_lease(token)
         self._unask(held)
         batch = t.batch()
-        self._hosts.go_on(batch, held.host, now)
+        self._hosts.go_on(batch, held.host, self._clock())
         self._write(batch)
-        return False
 
     async def is_finished(self) -> bool:
         if self._leases:

@@ -44,7 +44,7 @@ class FrontierRules(msgspec.Struct, frozen=True):
     seen_error: float = 0.01
     durability: Literal["power", "process"] = "power"
     workers: int = 1
-    silence_seconds: float = 15.0
+    silence_seconds: float = 30.0
 
 
 class Pause(msgspec.Struct, frozen=True):

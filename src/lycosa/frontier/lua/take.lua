@@ -10,6 +10,20 @@ for _, member in ipairs(call('ZRANGEBYSCORE', tag .. 'e', '-inf', now, 'LIMIT', 
   give_back(token, name)
   expired[#expired + 1] = token
 end
+-- The answer to the first try was lost: what it gave out nobody knows of.
+if args.is_again then
+  local known = {}
+  for _, token in ipairs(args.held) do
+    known[token] = true
+  end
+  for _, member in ipairs(call('ZRANGE', tag .. 'e', 0, -1)) do
+    local token, name, node, ring = read_member(member)
+    -- Under a later ring somebody else may bear this number.
+    if node == args.node and ring <= args.ring and not known[token] then
+      give_back(token, name)
+    end
+  end
+end
 for _, member in ipairs(call('ZRANGEBYSCORE', tag .. 'd', '-inf', now, 'LIMIT', 0, MAX_WOKEN)) do
   local retry = cmsgpack.unpack(member)
   call('ZREM', tag .. 'd', member)
