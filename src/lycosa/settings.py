@@ -145,7 +145,7 @@ HELP: dict[str, str] = {
     "max_parse_depth": "Deeper pages give links only.",
     "max_parse_nodes": "Pages with more elements give links only.",
     "max_text_chars": "Longer texts are cut.",
-    "parse_seconds": "CPU time for reading a page; 0: any. More ends the worker, and a page that did so twice is given up.",
+    "parse_seconds": "CPU time for reading a page; 0: any. More ends the worker; the second time the page is given up.",
     "max_parse_memory_bytes": "Memory for reading a page beyond what the worker has.",
     "content_rules": "For a host or domain, a CSS selector of what its pages are about, instead of our own judgement.",
     "main_content": "Whether the main content, comments, author and date of pages are looked for, beside the text.",
