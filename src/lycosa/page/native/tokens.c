@@ -1,5 +1,8 @@
 /* Text to tags, attributes and runs of text, as the standard's tokenizer finds them. */
 #include "html.h"
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 enum { SPACE = 1, ENDS_TAG_NAME = 2, ENDS_NAME = 4, ENDS_VALUE = 8 };
 static uint8_t kinds[256];
@@ -19,6 +22,20 @@ static inline const char *skip_spaces(const char *at, const char *end) {
     while (at < end && is_kind(at, SPACE))
         at++;
     return at;
+}
+
+/* Most values and texts are short, and a call for each would cost more than the search. */
+static inline const char *find_char(const char *at, const char *end, char sought) {
+#ifdef __SSE2__
+    if (end - at >= 32)
+        for (int i = 0; i < 2; i++, at += 16) {
+            __m128i text = _mm_loadu_si128((const __m128i *)(const void *)at);
+            unsigned mask = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(text, _mm_set1_epi8(sought)));
+            if (mask)
+                return at + __builtin_ctz(mask);
+        }
+#endif
+    return memchr(at, sought, (size_t)(end - at));
 }
 
 static void note_attribute(Tokens *tokens, Span name, Span value) {
@@ -60,7 +77,7 @@ static const char *read_attributes(Tokens *tokens, const char *at, int is_noted)
             if (at >= end)
                 return NULL;
             if (*at == '"' || *at == '\'') {
-                const char *close = memchr(at + 1, *at, (size_t)(end - at - 1));
+                const char *close = find_char(at + 1, end, *at);
                 if (!close)
                     return NULL;
                 value = (Span){at + 1, close};
@@ -172,7 +189,7 @@ static inline int is_markup(const char *at, const char *end) {
 /* Where the text that begins at `at` ends: at markup, or at the end. */
 static const char *text_end(const char *at, const char *end) {
     for (;; at++) {
-        at = memchr(at, '<', (size_t)(end - at));
+        at = find_char(at, end, '<');
         if (!at)
             return end;
         if (is_markup(at, end))

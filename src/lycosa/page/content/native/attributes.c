@@ -115,6 +115,51 @@ int hides(const Attributes *attributes) {
     return 0;
 }
 
+static int make_room_for_classes(Document *document) {
+    if (document->class_count + ELEMENT_CLASSES <= document->class_capacity)
+        return 0;
+    size_t capacity = document->class_capacity ? document->class_capacity * 2 : 1024;
+    uint16_t *classes = realloc(document->classes, capacity * sizeof *classes);
+    if (!classes)
+        return -1;
+    document->classes = classes;
+    document->class_capacity = capacity;
+    return 0;
+}
+
+static uint32_t slot_of_value(Span value) {
+    uint64_t first = 0, last = 0;
+    size_t length = (size_t)(value.end - value.at);
+    memcpy(&first, value.at, length < 8 ? length : 8);
+    memcpy(&last, length < 8 ? value.at : value.end - 8, length < 8 ? length : 8);
+    return (uint32_t)(((first * 31 + last + length) * 0x9e3779b97f4a7c15u) >> 58) % WORDED;
+}
+
+int read_class(Scanner *s, Span value, uint32_t *groups, uint32_t *signature, int *count) {
+    Document *document = s->document;
+    size_t length = (size_t)(value.end - value.at);
+    if (!length)
+        return 0;
+    Worded *worded = &s->worded[slot_of_value(value)];
+    if (worded->value.at && (size_t)(worded->value.end - worded->value.at) == length &&
+        !memcmp(worded->value.at, value.at, length)) {
+        if (make_room_for_classes(document))
+            return -1;
+        memcpy(document->classes + document->class_count, document->classes + worded->classes,
+               (size_t)worded->count * sizeof *document->classes);
+        document->class_count += (size_t)worded->count;
+        *groups |= worded->groups;
+        *signature = worded->signature;
+        *count = worded->count;
+        return 0;
+    }
+    uint32_t classes = (uint32_t)document->class_count;
+    if (read_words(s, value, groups, signature, count))
+        return -1;
+    *worded = (Worded){value, *groups, *signature, classes, *count};
+    return 0;
+}
+
 int read_words(Scanner *s, Span value, uint32_t *groups, uint32_t *signature, int *count) {
     Document *document = s->document;
     const char *at = value.at, *end = value.end;
@@ -140,14 +185,8 @@ int read_words(Scanner *s, Span value, uint32_t *groups, uint32_t *signature, in
         *signature = hash_step(*signature, hash);
         if (*count >= ELEMENT_CLASSES)
             continue;
-        if (document->class_count == document->class_capacity) {
-            size_t capacity = document->class_capacity ? document->class_capacity * 2 : 1024;
-            uint16_t *classes = realloc(document->classes, capacity * sizeof *classes);
-            if (!classes)
-                return -1;
-            document->classes = classes;
-            document->class_capacity = capacity;
-        }
+        if (make_room_for_classes(document))
+            return -1;
         document->classes[document->class_count++] = weight_slot(hash);
         ++*count;
     }

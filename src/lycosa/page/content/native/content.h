@@ -23,7 +23,7 @@
 #include <strings.h>
 
 enum { MAX_DEPTH = 256, MAX_ELEMENTS = 60000, MAX_BLOCKS = 20000, MAX_TOKENS = 1 << 28 };
-enum { WORD_GROUPS = 32, TAG_GROUPS = 21, LEVELS = WORD_GROUPS + TAG_GROUPS };
+enum { WORD_GROUPS = 32, TAG_GROUPS = 21, LEVELS = WORD_GROUPS + TAG_GROUPS, LEVEL_ROOM = 64 };
 enum { KIN = 4, FIRST_WORDS = 16, MAX_WEIGHED = 40, BLOCK_CLASSES = 6, ELEMENT_CLASSES = 12, WEIGHTS = 8192 };
 /* How near an ancestor is: the block's own inline elements, its element, its parent; anything farther ends at 1. */
 enum { LEVEL_INLINE = 9, LEVEL_OWN = 8, LEVEL_WRAP = 7 };
@@ -226,6 +226,7 @@ void tags_prepare(void);
 /* Tables by character, filled once when the module is loaded. */
 void kinds_prepare(void);
 void markup_prepare(void);
+void hints_prepare(void);
 Tag tag_of(const char *name, size_t length);
 /* The group of a word of a class or id by its hash, or -1. */
 int word_group(uint32_t hash);
@@ -270,7 +271,7 @@ typedef struct {
     float merit, class_weight, class_chain, class_least, class_most;
     float score, score_tokens, score_most; /* what the first forest thinks of the blocks within */
     uint8_t as_container[6], is_described; /* its features as a container, once they are known */
-    uint8_t levels[LEVELS];
+    uint8_t levels[LEVEL_ROOM]; /* a whole number of registers */
 } Element;
 
 typedef struct {

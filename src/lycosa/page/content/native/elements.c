@@ -35,7 +35,7 @@ static void fill_element(Document *document, const Open *above, const Open *open
     element->path = hash_mix(hash_step(parent->path, open->tag));
     element->classes = open->classes;
     element->class_count = open->class_count;
-    for (int i = 0; i < LEVELS; i++)
+    for (int i = 0; i < LEVEL_ROOM; i++)
         element->levels[i] = (uint8_t)(parent->levels[i] - (parent->levels[i] > 1));
     raise_levels(element->levels, above->words, above->groups, LEVEL_WRAP);
     raise_levels(element->levels, open->words, open->groups, LEVEL_OWN);
@@ -72,7 +72,7 @@ int push(Scanner *s, Tag tag, const Attributes *attributes) {
     memset(open, 0, sizeof *open);
     open->tag = (uint8_t)tag;
     open->classes = (uint32_t)document->class_count;
-    if (read_words(s, attributes->class_, &open->words, &signature, &count) ||
+    if (read_class(s, attributes->class_, &open->words, &signature, &count) ||
         read_words(s, attributes->id, &open->words, &ignored, &count) ||
         read_words(s, attributes->role, &open->words, &ignored, &count) ||
         read_words(s, attributes->itemprop, &open->words, &ignored, &count))

@@ -188,22 +188,21 @@ static uint32_t find_trunk(Document *document, uint8_t *on_trunk) {
 
 typedef struct {
     uint32_t key, first, count, tokens, link_tokens;
+    uint32_t turn; /* of the table, in which the slot was taken */
 } Kin;
 
 typedef struct {
     Kin *slots;
-    uint32_t mask;
+    uint32_t mask, turn;
 } KinTable;
 
 static Kin *kin_of(KinTable *table, uint32_t key, uint32_t block) {
     uint32_t slot = hash_mix(key) & table->mask;
-    while (table->slots[slot].count && table->slots[slot].key != key)
+    while (table->slots[slot].turn == table->turn && table->slots[slot].key != key)
         slot = (slot + 1) & table->mask;
     Kin *kin = &table->slots[slot];
-    if (!kin->count) {
-        kin->key = key;
-        kin->first = block;
-    }
+    if (kin->turn != table->turn)
+        *kin = (Kin){.key = key, .first = block, .turn = table->turn};
     return kin;
 }
 
@@ -235,7 +234,7 @@ static int gather_kin(Document *document, uint8_t *rows) {
     uint32_t size = 64;
     while (size < document->block_count * 2)
         size *= 2;
-    KinTable table = {malloc(size * sizeof(Kin)), size - 1};
+    KinTable table = {calloc(size, sizeof(Kin)), size - 1, 0};
     Kin **kin = malloc((document->block_count + 1) * sizeof *kin);
     if (!table.slots || !kin) {
         free(table.slots);
@@ -244,7 +243,7 @@ static int gather_kin(Document *document, uint8_t *rows) {
     }
     float total = (float)document->elements[0].tokens;
     for (int which = 0; which < KIN; which++) {
-        memset(table.slots, 0, size * sizeof(Kin));
+        table.turn++;
         for (uint32_t b = 0; b < document->block_count; b++) {
             Block *block = &document->blocks[b];
             kin[b] = kin_of(&table, kin_key(document, block, which), b);

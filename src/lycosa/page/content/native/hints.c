@@ -9,11 +9,20 @@ typedef struct {
     uint32_t words;
 } Windows;
 
+/* What a byte counts as: a letter in lower case, a digit or a part of another character; 0 if it does not count. */
+static unsigned char counted[256];
+
+void hints_prepare(void) {
+    for (int c = 0; c < 256; c++)
+        counted[c] = is_letter((unsigned char)c) || is_digit((unsigned char)c) || c >= 0x80 ? lower((unsigned char)c) : 0;
+}
+
 static uint32_t read_letters(const char *at, const char *end, char *letters, uint32_t max) {
     uint32_t count = 0;
-    for (; at < end && count < max; at++)
-        if (is_letter((unsigned char)*at) || is_digit((unsigned char)*at) || (unsigned char)*at >= 0x80)
-            letters[count++] = (char)lower((unsigned char)*at);
+    for (; at < end && count < max; at++) {
+        letters[count] = (char)counted[(unsigned char)*at];
+        count += letters[count] != 0;
+    }
     return count;
 }
 

@@ -365,6 +365,7 @@ int add_search(PyObject *module) {
     tags_prepare();
     kinds_prepare();
     markup_prepare();
+    hints_prepare();
     return PyType_Ready(&ModelType) || PyModule_AddObjectRef(module, "Model", (PyObject *)&ModelType) ||
                    PyModule_AddIntConstant(module, "SECOND_FEATURES", SECOND_FEATURES) ||
                    PyModule_AddIntConstant(module, "WEIGHTS", WEIGHTS) || PyModule_AddFunctions(module, module_methods)

@@ -19,6 +19,14 @@ typedef struct {
     int is_hidden, is_closed; /* is_closed: ends with "/>" */
 } Attributes;
 
+/* A class that has been read, and what its words are: lists repeat them. */
+enum { WORDED = 64 };
+typedef struct {
+    Span value;
+    uint32_t groups, signature, classes;
+    int count;
+} Worded;
+
 typedef struct {
     Document *document;
     const char *at, *end;
@@ -37,6 +45,7 @@ typedef struct {
     uint32_t last_heading;
     size_t images;
     uint8_t is_never_closed[TAGS];
+    Worded worded[WORDED];
 } Scanner;
 
 static inline uint16_t weight_slot(uint32_t hash) { return (uint16_t)(hash_mix(hash) & (WEIGHTS - 1)); }
@@ -77,6 +86,8 @@ const char *read_attributes(const char *at, const char *end, Attributes *found);
 int hides(const Attributes *attributes);
 /* Words of a class or id: letters between other characters, "camelCase" split, digits dropped. */
 int read_words(Scanner *s, Span value, uint32_t *groups, uint32_t *signature, int *count);
+/* The same for an element's first words, those of its class. */
+int read_class(Scanner *s, Span value, uint32_t *groups, uint32_t *signature, int *count);
 
 /* elements.c */
 
