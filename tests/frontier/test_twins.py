@@ -302,6 +302,9 @@ class Twins(RuleBasedStateMachine):
             self.run(self.memory.release(worker))
         # Whatever was asked before counts as asked now.
         self.memory._spacing = Spacing(self.chosen.pace, self.clock())
+        # Where a host was found is written when its visit is settled; a crash before that forgets it.
+        for record in self.rocks._tables.host_records():
+            self.memory._hosts[record.name].address = record.address
         self.forget(lambda pair: True)
         self.take(0)  # hosts that were leased count as asked at the first start that sees them
 
