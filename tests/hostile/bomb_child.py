@@ -15,10 +15,15 @@ from typing import Any
 from lycosa import Crawler
 
 
-def peak_bytes() -> int:
-    """The most memory this process has held so far."""
+def held_bytes(name: str) -> int:
+    """Memory of this process: `VmRSS` now, `VmHWM` the most since `forget_peak`."""
     lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
+
+
+def forget_peak() -> None:
+    """Let the peak begin anew at what is held now."""
+    Path("/proc/self/clear_refs").write_text("5")
 
 
 async def _crawl(seeds: list[str], settings: dict[str, Any]) -> dict[str, int]:
@@ -31,11 +36,15 @@ async def _crawl(seeds: list[str], settings: dict[str, Any]) -> dict[str, int]:
 async def main(order: dict[str, Any]) -> None:
     settings = order["settings"]
     await _crawl(order["harmless"], settings)
-    before = peak_bytes()
+    at_first = held_bytes("VmRSS")
     result = []
     for bomb in order["bombs"]:
+        forget_peak()
+        before = held_bytes("VmRSS")
         counts = await _crawl([bomb], settings)
-        result.append({"url": bomb, "growth_bytes": peak_bytes() - before, **counts})
+        # What a bomb takes while it explodes, or what all bombs so far have left behind.
+        grown = max(held_bytes("VmHWM") - before, held_bytes("VmRSS") - at_first)
+        result.append({"url": bomb, "growth_bytes": grown, **counts})
     print(json.dumps(result))
 
 
