@@ -63,7 +63,10 @@ def _report_deaths(control: socket.socket) -> None:
             return
         if pid == 0:
             return
-        control.send(NEWS.pack(DEATH, pid, os.waitstatus_to_exitcode(status)))
+        try:
+            control.send(NEWS.pack(DEATH, pid, os.waitstatus_to_exitcode(status)))
+        except OSError:  # the parent is gone, and nobody else wants to know
+            os._exit(0)
 
 
 if __name__ == "__main__":

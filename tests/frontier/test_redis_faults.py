@@ -30,6 +30,8 @@ def test_a_killed_worker_is_replaced(space: Path) -> None:
     crawled.assert_complete(extra=CONNECTIONS)
 
 
+# A content that the dead machine had claimed is waited for until its lease would have ended.
+@pytest.mark.full
 def test_a_killed_machine_that_comes_back_takes_its_place(space: Path) -> None:
     def kill(running: list[Running], web: WitnessedWeb) -> None:
         running[1].kill_all()
