@@ -18,6 +18,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lycosa.page import compiled, tree
+from lycosa.page.content import model
 from lycosa.page.reading import Reading
 from lycosa.settings import Settings
 
@@ -250,6 +251,35 @@ def test_both_readers_agree_on_any_soup(html: str) -> None:
     assert ours.links == theirs.links
     # In soup, where a space goes is a matter of taste.
     assert "".join(ours.text.split()) == "".join(theirs.text.split())
+
+
+# Main content, which is searched in passing
+
+
+def assert_found_in_passing(html: str) -> None:
+    *_, passed = compiled.read(html, LIMITS, "lycosa")
+    found, _ = model().extract(html)
+    if passed is not None:
+        assert (*passed[:-1],) == found[:-1]
+
+
+@pytest.mark.parametrize("html", CASES)
+def test_the_search_finds_the_same_in_passing(html: str) -> None:
+    assert_found_in_passing(html)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_search_finds_the_same_in_passing_on_real_pages(name: str) -> None:
+    for html in islice(real_pages(name), SAMPLE):
+        assert_found_in_passing(html)
+
+
+@settings(max_examples=500, deadline=None)
+@given(SOUP)
+@example("<svg><title>a</title>b<style>c</svg>d<title>e")
+@example("<script/>a<textarea>b<p=c>d</>e<!-- f --!>g</title>h<noframes>i</noframes>j<plaintext>k</p>l</")
+def test_the_search_finds_the_same_in_passing_in_any_soup(html: str) -> None:
+    assert_found_in_passing(html)
 
 
 @settings(max_examples=300, deadline=None)

@@ -28,7 +28,7 @@ def read(
     """A text, or UTF-8 bytes of one, to what is read of it.
 
     Title, description, base, canonical, refreshes, language, robots; links, text, whether it is past the limits; with a
-    model, the texts found in the order of `Found`, the last of them cut after its head.
+    model, the texts found in the order of `Found`, of the last only what may have labels.
     """
 
 def is_utf8(body: bytes, /) -> bool:

@@ -1,5 +1,8 @@
 /* Values and texts as Python strings: references resolved, white space collapsed, bounded. */
 #include "html.h"
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 static int is_ascii(const char *bytes, size_t length) {
     size_t i = 0;
@@ -46,7 +49,17 @@ int append_plain(Buffer *out, Span value) {
 }
 
 static int is_plain(Span value) {
-    for (const char *at = value.at; at < value.end; at++)
+    const char *at = value.at;
+#ifdef __SSE2__
+    const __m128i reference = _mm_set1_epi8('&'), line = _mm_set1_epi8('\r'), zero = _mm_setzero_si128();
+    for (; value.end - at >= 16; at += 16) {
+        __m128i text = _mm_loadu_si128((const __m128i *)(const void *)at);
+        __m128i found = _mm_or_si128(_mm_cmpeq_epi8(text, reference), _mm_cmpeq_epi8(text, line));
+        if (_mm_movemask_epi8(_mm_or_si128(found, _mm_cmpeq_epi8(text, zero))))
+            return 0;
+    }
+#endif
+    for (; at < value.end; at++)
         if (*at == '&' || *at == '\r' || !*at)
             return 0;
     return 1;

@@ -33,12 +33,12 @@ void note_word(Scanner *s, uint32_t hash) {
     block->title_tokens += s->title_words[slot >> 6 & 63] >> (slot & 63) & 1;
 }
 
-static inline void note_token(Scanner *s) {
+static inline void note_tokens(Scanner *s, uint32_t count) {
     Block *block = &s->block;
-    block->tokens++;
-    block->link_tokens += s->link_depth > 0;
-    block->bold_tokens += s->bold > 0;
-    block->button_tokens += s->button > 0;
+    block->tokens += count;
+    block->link_tokens += s->link_depth > 0 ? count : 0;
+    block->bold_tokens += s->bold > 0 ? count : 0;
+    block->button_tokens += s->button > 0 ? count : 0;
 }
 
 int end_block(Scanner *s) {
@@ -189,7 +189,7 @@ static inline void begin_word(Scanner *s, uint8_t kind) {
     if (!s->in_word) {
         s->in_word = 1;
         s->word_hash = HASH_START;
-        note_token(s);
+        note_tokens(s, 1);
         s->block.capitals += (kind & CHAR_UPPER) != 0;
     }
 }
@@ -213,7 +213,7 @@ static void write_point(Scanner *s, uint32_t point, uint8_t kind) {
     block->chars++;
     if (kind & CHAR_CJK) {
         end_word(s);
-        note_token(s);
+        note_tokens(s, 1);
         block->cjk++;
         note_word(s, hash_step(hash_step(HASH_START, s->previous_cjk), point));
         s->previous_cjk = point;
@@ -285,26 +285,71 @@ static inline const char *run_of_letters(const char *at, const char *end, uint32
     return at;
 }
 
-/* Most text is words of ASCII: they are copied at once. Gives where the word ends. */
-static const char *write_word(Scanner *s, const char *at, const char *end) {
+static inline int is_ascii_sign(const char *at, const char *end) {
+    return at < end && (unsigned char)*at < 128 && *at != '&' && !(ascii_kinds[(unsigned char)*at] & CHAR_SPACE);
+}
+
+/* Most text is words of ASCII, single spaces and punctuation: what is counted of them is put down once for all. Begins
+ * at such a sign, and gives where there is another. */
+static const char *write_ascii(Scanner *s, const char *at, const char *end) {
     Buffer *text = &s->document->text;
     Block *block = &s->block;
     begin_character(s);
-    begin_word(s, ascii_kinds[(unsigned char)*at]);
-    uint32_t digits;
-    const char *after = run_of_letters(at, end, &digits);
-    uint32_t length = (uint32_t)(after - at);
     char *to = text->bytes + text->length;
-    if (length <= 16 && end - at >= 16)
-        memcpy(to, at, 16); /* the buffer has room to spare */
-    else
-        memcpy(to, at, length);
-    s->word_hash = hash_run(s->word_hash, at, after, end, digits);
-    text->length += length;
-    block->chars += length;
-    block->letters += length;
-    block->digits += digits;
-    return after;
+    uint32_t hash = s->word_hash, tokens = 0, letters = 0, signs = 0, all_digits = 0;
+    int in_word = s->in_word;
+    do {
+        uint8_t kind = ascii_kinds[(unsigned char)*at];
+        if (kind & CHAR_WORD) {
+            uint32_t digits;
+            const char *after = run_of_letters(at, end, &digits);
+            uint32_t length = (uint32_t)(after - at);
+            if (!in_word) {
+                in_word = 1;
+                hash = HASH_START;
+                tokens++;
+                block->capitals += (kind & CHAR_UPPER) != 0;
+            }
+            if (length <= 16 && end - at >= 16)
+                memcpy(to, at, 16); /* the buffer has room to spare */
+            else
+                memcpy(to, at, length);
+            hash = hash_run(hash, at, after, end, digits);
+            to += length;
+            letters += length;
+            all_digits += digits;
+            at = after;
+        } else {
+            if (in_word)
+                note_word(s, hash);
+            in_word = 0;
+            s->previous_cjk = 0;
+            block->stops += (kind & CHAR_STOP) != 0;
+            block->commas += (kind & CHAR_COMMA) != 0;
+            block->marks += (kind & CHAR_MARK) != 0;
+            *to++ = *at++;
+            signs++;
+        }
+        if (at < end && *at == ' ') {
+            if (in_word)
+                note_word(s, hash);
+            in_word = 0;
+            at++;
+            if (!is_ascii_sign(at, end)) {
+                s->is_pending = 1;
+                break;
+            }
+            *to++ = ' ';
+        }
+    } while (is_ascii_sign(at, end));
+    s->in_word = in_word;
+    s->word_hash = hash;
+    text->length = (size_t)(to - text->bytes);
+    block->letters += letters;
+    block->chars += letters + signs;
+    block->digits += all_digits;
+    note_tokens(s, tokens);
+    return at;
 }
 
 int read_text(Scanner *s, const char *at, const char *end) {
@@ -339,8 +384,8 @@ int read_text(Scanner *s, const char *at, const char *end) {
                 continue;
             }
         }
-        if (c < 128 && ascii_kinds[c] & CHAR_WORD)
-            at = write_word(s, at, end);
+        if (is_ascii_sign(at, end))
+            at = write_ascii(s, at, end);
         else if (c < 128) {
             write_point(s, c, ascii_kinds[c]);
             at++;

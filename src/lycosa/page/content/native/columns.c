@@ -30,6 +30,17 @@ static void transpose_tile(const uint8_t *rows, size_t row, uint8_t *columns, si
 }
 #endif
 
+uint8_t *make_rows(size_t count, size_t used, size_t row) {
+    size_t whole = whole_tiles(count) * row;
+    uint8_t *rows = malloc(whole + 1);
+    if (!rows)
+        return NULL;
+    for (size_t b = 0; b < count; b++)
+        memset(rows + b * row + used, 0, row - used);
+    memset(rows + count * row, 0, whole - count * row);
+    return rows;
+}
+
 void transpose(const uint8_t *rows, size_t row, size_t count, uint8_t *columns, size_t stride) {
     for (size_t b = 0; b < count; b += TILE)
         for (size_t f = 0; f < row; f += TILE)

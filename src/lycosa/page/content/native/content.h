@@ -299,6 +299,8 @@ typedef struct {
 
 int scan(Document *document, const char *html, size_t length, const int8_t *text_weights);
 void document_free(Document *document);
+/* As if new, but with the room that it had. */
+void document_reset(Document *document);
 
 /* features.c */
 
@@ -306,7 +308,7 @@ size_t find_title(const Document *document);
 int feature_count(void);
 const char *feature_name(int feature);
 /* Columns of the second forest come in whole tiles. */
-enum { SECOND_FEATURES = 22, SECOND_COLUMNS = 32 };
+enum { SECOND_FEATURES = 22, SECOND_COLUMNS = 32, MAX_LANE = 64 };
 extern const char *const SECOND_NAMES[SECOND_FEATURES];
 
 /* Column by column: the value of feature f for block b stands at f * stride + b. */

@@ -72,10 +72,10 @@ int push(Scanner *s, Tag tag, const Attributes *attributes) {
     memset(open, 0, sizeof *open);
     open->tag = (uint8_t)tag;
     open->classes = (uint32_t)document->class_count;
-    if (read_class(s, attributes->class_, &open->words, &signature, &count) ||
-        read_words(s, attributes->id, &open->words, &ignored, &count) ||
-        read_words(s, attributes->role, &open->words, &ignored, &count) ||
-        read_words(s, attributes->itemprop, &open->words, &ignored, &count))
+    if ((attributes->class_.at && read_class(s, attributes->class_, &open->words, &signature, &count)) ||
+        (attributes->id.at && read_words(s, attributes->id, &open->words, &ignored, &count)) ||
+        (attributes->role.at && read_words(s, attributes->role, &open->words, &ignored, &count)) ||
+        (attributes->itemprop.at && read_words(s, attributes->itemprop, &open->words, &ignored, &count)))
         return -1;
     open->class_count = (uint16_t)count;
     if (kind.group >= 0)

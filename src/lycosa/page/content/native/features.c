@@ -324,7 +324,12 @@ static float mean_weight(const Block *block) {
     return block->weighed ? (float)block->text_weight / sqrtf((float)block->weighed) : 0;
 }
 
-static void describe_own(const Describer *d, size_t b, uint32_t before) {
+static inline uint32_t plain_tokens(const Document *document, size_t b) {
+    return b < document->block_count ? document->blocks[b].tokens - document->blocks[b].link_tokens : 0;
+}
+
+/* `before`: tokens of the page up to here; `window`: those outside of links from three blocks before to three after. */
+static void describe_own(const Describer *d, size_t b, uint32_t before, uint32_t window) {
     const Document *document = d->document;
     const Block *block = &document->blocks[b];
     const Element *element = &document->elements[block->element];
@@ -342,9 +347,6 @@ static void describe_own(const Describer *d, size_t b, uint32_t before) {
         if (is_in_trunk || !at)
             break;
     }
-    uint32_t window = 0;
-    for (size_t i = b >= 3 ? b - 3 : 0; i <= b + 3 && i < document->block_count; i++)
-        window += document->blocks[i].tokens - document->blocks[i].link_tokens;
     const uint8_t values[] = {
         as_log(block->tokens),
         as_ratio((float)block->letters + (float)block->cjk * 4, tokens * 16),
@@ -483,9 +485,10 @@ static int describe_blocks(Document *document, uint8_t *rows, uint8_t *on_trunk,
     if (gather_kin(document, rows) || match_hints(document, rows + AT_BODY, rows + AT_DESCRIPTION, ROW))
         return -1;
     find_description(&d);
-    uint32_t before = 0;
+    uint32_t before = 0, window = plain_tokens(document, 0) + plain_tokens(document, 1) + plain_tokens(document, 2);
     for (size_t b = 0; b < document->block_count; b++) {
-        describe_own(&d, b, before);
+        window += plain_tokens(document, b + 3) - (b > 3 ? plain_tokens(document, b - 4) : 0);
+        describe_own(&d, b, before, window);
         describe_levels(&d, b);
         describe_containers(&d, b);
         before += document->blocks[b].tokens;
@@ -498,7 +501,7 @@ static int describe_blocks(Document *document, uint8_t *rows, uint8_t *on_trunk,
 
 int describe(Document *document, uint8_t *columns, size_t stride, const int8_t *class_weights) {
     uint8_t *on_trunk = calloc(document->element_count, 1);
-    uint8_t *rows = calloc(whole_tiles(document->block_count) * ROW + 1, 1);
+    uint8_t *rows = make_rows(document->block_count, FEATURES, ROW);
     int failed = !on_trunk || !rows || describe_blocks(document, rows, on_trunk, class_weights);
     if (!failed)
         transpose(rows, ROW, document->block_count, columns, stride);

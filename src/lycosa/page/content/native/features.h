@@ -11,18 +11,21 @@ enum { NO_HINT, SHORT, UNHINTED, HINTED };
 /* Their values stand `step` bytes apart. */
 int match_hints(const Document *document, uint8_t *in_body, uint8_t *in_description, size_t step);
 
-/* columns.c: rows of whole tiles become columns. There are rows for whole tiles of blocks, those past `count` zero. */
+/* columns.c: rows of whole tiles become columns. There are rows for whole tiles of blocks too, those past `count` zero,
+ * as are the ends of rows past `used`. */
 enum { TILE = 16 };
 _Static_assert(SECOND_COLUMNS % TILE == 0 && SECOND_COLUMNS >= SECOND_FEATURES, "whole tiles");
 static inline size_t whole_tiles(size_t count) { return (count + TILE - 1) / TILE * TILE; }
+uint8_t *make_rows(size_t count, size_t used, size_t row);
 void transpose(const uint8_t *rows, size_t row, size_t count, uint8_t *columns, size_t stride);
 
 /* 12 steps to each doubling. */
 static inline uint8_t as_log(uint32_t value) {
-    uint32_t v = value >= 1u << 20 ? 1u << 20 : value + 1;
-    int exponent = 31 - __builtin_clz(v);
-    uint32_t fraction = exponent >= 4 ? v >> (exponent - 4) & 15 : v << (4 - exponent) & 15;
-    return (uint8_t)(exponent * 12 + (int)(fraction * 12 >> 4));
+    /* Exact as a float, whose bits are the logarithm: the exponent and, of the fraction, sixteenths. */
+    float v = (float)(int32_t)(value >= 1u << 20 ? 1u << 20 : value + 1);
+    uint32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return (uint8_t)(((bits >> 23) - 127) * 12 + ((bits >> 19 & 15) * 12 >> 4));
 }
 
 static inline uint8_t as_ratio(float part, float whole) {

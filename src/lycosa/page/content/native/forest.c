@@ -60,7 +60,7 @@ void model_free(Model *model) {
 
 enum { BATCH = 256, LANE = 32 };
 
-/* Columns are padded to whole lanes, so that the comparisons need no loose ends. */
+/* There is something to read up to the end of the last lane, so that the comparisons need no loose ends. */
 static inline void compare(uint8_t *restrict leaf, const uint8_t *restrict column, size_t lanes, uint8_t limit,
                            uint8_t bit) {
     for (size_t lane = 0; lane < lanes; lane++, leaf += LANE, column += LANE)
@@ -144,14 +144,14 @@ AVX512 static inline __m512 look_up(const float *leaves, __m128i leaf) {
 #define ADD_PAIR(q) sum[q] = _mm512_add_ps(sum[q], _mm512_add_ps(look_up(leaves, QUARTER(leaf, q)), \
                                                                  look_up(leaves + WIDE, QUARTER(other, q))))
 
-/* Columns are padded to 64. */
 AVX512 static void sum_by_avx512(const Forest *forest, const uint8_t *columns, size_t stride, size_t count,
                                  float *sums) {
-    if (forest->depth != WIDE_DEPTH || stride % WIDE || forest->trees % 2) {
+    if (forest->depth != WIDE_DEPTH || forest->trees % 2) {
         sum_plainly(forest, columns, stride, count, sums);
         return;
     }
     for (size_t from = 0; from < count; from += WIDE) {
+        size_t left = count - from;
         float of_chunk[WIDE];
         __m512 sum[4];
         for (int q = 0; q < 4; q++)
@@ -161,13 +161,15 @@ AVX512 static void sum_by_avx512(const Forest *forest, const uint8_t *columns, s
             __m512i leaf = find_wide(forest, tree, columns + from, stride);
             __m512i other = find_wide(forest, tree + 1, columns + from, stride);
             ADD_PAIR(0);
+            if (left <= WIDE / 4)
+                continue;
             ADD_PAIR(1);
             ADD_PAIR(2);
             ADD_PAIR(3);
         }
         for (int q = 0; q < 4; q++)
             _mm512_storeu_ps(of_chunk + 16 * q, sum[q]);
-        memcpy(sums + from, of_chunk, (count - from < WIDE ? count - from : WIDE) * sizeof *sums);
+        memcpy(sums + from, of_chunk, (left < WIDE ? left : WIDE) * sizeof *sums);
     }
 }
 #endif

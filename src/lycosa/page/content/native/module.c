@@ -59,10 +59,14 @@ static int scan_text(Document *document, PyObject *html, const int8_t *weights) 
     return failed;
 }
 
-/* Room for all columns; each is padded with zeros to whole lanes of the forests. */
+/* Room for all columns, each of whole tiles. The forests read on to the end of their lanes, and forget what they read. */
 static uint8_t *make_columns(const Document *document, size_t *stride) {
-    *stride = (document->block_count + 63) & ~(size_t)63;
-    return calloc(*stride * (size_t)(feature_count() + SECOND_COLUMNS) + 1, 1);
+    *stride = (document->block_count + 15) & ~(size_t)15;
+    size_t size = *stride * (size_t)(feature_count() + SECOND_COLUMNS);
+    uint8_t *columns = malloc(size + MAX_LANE);
+    if (columns)
+        memset(columns + size, 0, MAX_LANE);
+    return columns;
 }
 
 typedef struct {
@@ -163,6 +167,14 @@ static PyObject *why_blocks(const Document *document, const Judgement *judgement
 /* Where labels for author and date are looked for (extract.py), in bytes of its longest characters. */
 enum { HEAD_BYTES = 3000 * 4 };
 
+/* The page's head as text, if it can have labels: all of them are Chinese. */
+static PyObject *head_text(const Document *document) {
+    for (size_t b = 0; b < document->block_count && document->blocks[b].start <= HEAD_BYTES; b++)
+        if (document->blocks[b].cjk)
+            return join(document, NULL, ALL, HEAD_BYTES);
+    return PyUnicode_FromStringAndSize("", 0);
+}
+
 PyObject *find_content(const Model *model, Document *document, int has_all, PyObject **why) {
     Judgement judgement = {0};
     PyObject *found = NULL;
@@ -176,7 +188,7 @@ PyObject *find_content(const Model *model, Document *document, int has_all, PyOb
             field(&meta->ld_title), titled(document), field(&meta->author), field(&meta->ld_author),
             labelled(document, GROUP_OF_AUTHORS, 10, 0), field(&meta->published), field(&meta->ld_published),
             field(&meta->time), labelled(document, GROUP_OF_DATES, 14, 1), field(&meta->language), field(&meta->body),
-            join(document, &judgement, ALL, has_all ? SIZE_MAX : HEAD_BYTES));
+            has_all ? join(document, &judgement, ALL, SIZE_MAX) : head_text(document));
         if (found && why && !(*why = why_blocks(document, &judgement)))
             Py_CLEAR(found);
     }

@@ -189,12 +189,10 @@ static int scan_all(Scanner *s) {
     return end_block(s);
 }
 
-Scanner *scanner_begin(Document *document, const int8_t *text_weights) {
-    Scanner *s = calloc(1, sizeof *s);
-    if (!s || !add_element(document)) {
-        free(s);
-        return NULL;
-    }
+int scanner_begin(Scanner *s, Document *document, const int8_t *text_weights) {
+    memset(s, 0, sizeof *s);
+    if (!add_element(document))
+        return -1;
     memset(document->elements, 0, sizeof *document->elements);
     s->document = document;
     static const int8_t NO_WEIGHTS[WEIGHTS];
@@ -202,18 +200,34 @@ Scanner *scanner_begin(Document *document, const int8_t *text_weights) {
     s->stack[0] = (Open){.tag = TAG_CUSTOM, .is_block = 1};
     s->depth = 1;
     begin_block(s);
-    return s;
+    return 0;
 }
 
 int scan(Document *document, const char *html, size_t length, const int8_t *text_weights) {
-    Scanner *s = scanner_begin(document, text_weights);
-    if (!s)
+    Scanner *s = malloc(sizeof *s);
+    if (!s || scanner_begin(s, document, text_weights)) {
+        free(s);
         return -1;
+    }
     s->at = html;
     s->end = html + length;
     int failed = scan_all(s);
     free(s);
     return failed;
+}
+
+void document_reset(Document *document) {
+    Document old = *document;
+    memset(document, 0, sizeof *document);
+    document->text = old.text;
+    document->text.length = 0;
+    document->elements = old.elements;
+    document->element_capacity = old.element_capacity;
+    document->blocks = old.blocks;
+    document->block_capacity = old.block_capacity;
+    document->classes = old.classes;
+    document->class_capacity = old.class_capacity;
+    meta_free(&old.meta);
 }
 
 void document_free(Document *document) {

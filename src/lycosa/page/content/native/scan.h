@@ -52,8 +52,7 @@ static inline uint16_t weight_slot(uint32_t hash) { return (uint16_t)(hash_mix(h
 
 /* scan.c */
 
-/* To be freed; NULL where memory ran out. */
-Scanner *scanner_begin(Document *document, const int8_t *text_weights);
+int scanner_begin(Scanner *s, Document *document, const int8_t *text_weights);
 int read_start_tag(Scanner *s, Tag tag, const Attributes *attributes);
 /* The content of a raw element. */
 int note_raw(Scanner *s, Tag tag, int is_json, const char *start, const char *close);

@@ -80,7 +80,7 @@ int describe_scores(const Document *document, const float *scores, uint8_t *colu
     size_t count = document->block_count, best = 0;
     Sum *before = malloc((count + 1) * sizeof *before), *family = malloc((count + 1) * sizeof *family),
         *class_ = malloc((count + 1) * sizeof *class_);
-    uint8_t *rows = calloc(whole_tiles(count) * SECOND_COLUMNS + 1, 1);
+    uint8_t *rows = make_rows(count, SECOND_FEATURES, SECOND_COLUMNS);
     if (!before || !family || !class_ || !rows) {
         free(rows);
         free(before);

@@ -6,7 +6,7 @@
 struct Search {
     const Model *model;
     Document document;
-    Scanner *scanner;
+    Scanner scanner;
 };
 
 uint8_t searched_tag(const char *name, size_t length) {
@@ -18,26 +18,35 @@ int is_searched_raw(uint8_t tag) { return (TAG_KINDS[tag].flags & IS_RAW) != 0; 
 
 int is_model(PyObject *object) { return model_of(object) != NULL; }
 
+/* Kept between pages, as long as it is not much; taken by whoever searches, so that nobody shares it. */
+static Search *spare;
+enum { MAX_SPARE_ELEMENTS = 1 << 12, MAX_SPARE_BYTES = 1 << 18 };
+
 Search *search_begin(PyObject *model) {
-    Search *search = calloc(1, sizeof *search);
+    Search *search = spare ? spare : calloc(1, sizeof *search);
+    spare = NULL;
     if (!search)
         return NULL;
+    document_reset(&search->document);
     search->model = model_of(model);
-    search->scanner = search->model ? scanner_begin(&search->document, search->model->text_weights) : NULL;
-    if (search->scanner)
+    if (search->model && !scanner_begin(&search->scanner, &search->document, search->model->text_weights))
         return search;
     search_free(search);
     return NULL;
 }
 
 void search_free(Search *search) {
-    free(search->scanner);
+    const Document *document = &search->document;
+    if (!spare && document->element_capacity <= MAX_SPARE_ELEMENTS && document->text.capacity <= MAX_SPARE_BYTES) {
+        spare = search;
+        return;
+    }
     document_free(&search->document);
     free(search);
 }
 
 int search_text(Search *search, const char *at, const char *end) {
-    Scanner *s = search->scanner;
+    Scanner *s = &search->scanner;
     return s->skipped || s->is_full ? 0 : read_text(s, at, end);
 }
 
@@ -96,32 +105,32 @@ static void note_attribute(Attributes *found, AttributeName name, Span value) {
 int search_start_tag(Search *search, uint8_t tag, const char *html, const Attribute *given, uint32_t count,
                      int is_self_closing) {
     Attributes attributes;
-    if (search->scanner->is_full)
+    if (search->scanner.is_full)
         return 0;
     memset(&attributes, 0, sizeof attributes);
     for (uint32_t i = 0; i < count; i++)
         note_attribute(&attributes, given[i].name, (Span){html + given[i].at, html + given[i].end});
     attributes.is_closed = is_self_closing;
-    return read_start_tag(search->scanner, (Tag)tag, &attributes);
+    return read_start_tag(&search->scanner, (Tag)tag, &attributes);
 }
 
 int search_raw(Search *search, uint8_t tag, int is_json, const char *at, const char *end) {
-    return search->scanner->is_full ? 0 : note_raw(search->scanner, (Tag)tag, is_json, at, end);
+    return search->scanner.is_full ? 0 : note_raw(&search->scanner, (Tag)tag, is_json, at, end);
 }
 
 const char *search_raw_from(Search *search, uint8_t tag, int is_json, const char *at, const char *end) {
-    Scanner *s = search->scanner;
+    Scanner *s = &search->scanner;
     s->at = at;
     s->end = end;
     return s->is_full || !read_raw(s, (Tag)tag, is_json) ? s->at : NULL;
 }
 
 int search_end_tag(Search *search, uint8_t tag) {
-    return search->scanner->is_full ? 0 : read_end_tag(search->scanner, (Tag)tag);
+    return search->scanner.is_full ? 0 : read_end_tag(&search->scanner, (Tag)tag);
 }
 
 PyObject *search_found(Search *search) {
-    if (end_block(search->scanner))
+    if (end_block(&search->scanner))
         return PyErr_NoMemory();
     return find_content(search->model, &search->document, 0, NULL);
 }
