@@ -49,7 +49,12 @@ ARTICLE = f"""<!doctype html><meta property="og:title" content="A flood"><meta n
 <footer><a href=/imprint>Imprint</a></footer>"""
 
 
-@pytest.mark.skipif(find_spec("lycosa.page._native") is None, reason="installed without a compiler")
+needs_compiled = pytest.mark.skipif(
+    find_spec("lycosa.page._native") is None, reason="without a compiler there is no search for main content"
+)
+
+
+@needs_compiled
 def test_a_page_is_about_something() -> None:
     page = PageParser(LIMITS, "Lycosa").parse(ARTICLE.encode(), "text/html", url="https://a.org/2020/03/01/flood")
     assert page.content.startswith("The river rose")
@@ -286,6 +291,7 @@ def test_any_bytes_make_a_page(body: bytes, content_type: str) -> None:
     assert all(link.href is not None for link in page.links)
 
 
+@needs_compiled
 def test_main_content_is_left_out_where_it_is_not_wanted() -> None:
     html = (
         "<title>t</title><nav>menu</nav><article><h1>t</h1><p>" + "A long sentence of an article. " * 20 + "</article>"

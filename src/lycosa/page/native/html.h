@@ -165,7 +165,7 @@ static inline size_t span_length(Span span) { return (size_t)(span.end - span.at
 
 /* tokens.c */
 
-/* A tag's attributes beyond these are passed over. */
+/* Those that are known, each once. */
 enum { MAX_ATTRIBUTES = 64 };
 
 typedef struct {
@@ -175,6 +175,7 @@ typedef struct {
     Span source; /* from after the name up to ">" */
     Attribute attributes[MAX_ATTRIBUTES]; /* those with a known name, each once */
     uint32_t attribute_count;
+    uint64_t noted; /* which there are */
 } Tag;
 
 typedef enum { TOKEN_END, TOKEN_TEXT, TOKEN_START_TAG, TOKEN_END_TAG, TOKEN_COMMENT, TOKEN_DOCTYPE, TOKEN_CDATA } TokenKind;

@@ -357,7 +357,8 @@ static void begin_element(Layout *layout, uint32_t node) {
         begin_quote(layout, node);
         return;
     default:
-        enter(layout, BLOCKS, element->first);
+        if (element->first)
+            enter(layout, BLOCKS, element->first);
     }
 }
 
@@ -388,12 +389,14 @@ static int skip_empty_texts(const Tree *tree, Frame *frame, uint32_t node) {
 /* A child of a block: words go on in the line that words have begun. */
 static void put_in_block(Layout *layout, Frame *frame, uint32_t node) {
     const Node *child = &layout->tree->nodes[node];
-    if (child->name != TEXT_NODE && is_unseen(child->name))
-        return;
-    if (child->name != TEXT_NODE && flags_of(child->name) & IS_BLOCK) {
-        frame->in_run = 0;
-        begin_element(layout, node);
-        return;
+    if (child->name != TEXT_NODE) {
+        if (flags_of(child->name) & IS_BLOCK) {
+            frame->in_run = 0;
+            begin_element(layout, node);
+            return;
+        }
+        if (is_unseen(child->name))
+            return;
     }
     if (!frame->in_run) {
         if (child->name == TEXT_NODE && skip_empty_texts(layout->tree, frame, node))

@@ -24,6 +24,8 @@ static int add_link(Links *links, PyObject *href, PyObject *anchor, PyObject *re
     PyTuple_SET_ITEM(link, 0, href);
     PyTuple_SET_ITEM(link, 1, anchor);
     PyTuple_SET_ITEM(link, 2, rel);
+    /* Texts make no cycles, so the collector need not look at them. */
+    PyObject_GC_UnTrack(link);
     int failed = PyList_Append(links->list, link);
     Py_DECREF(link);
     return failed;

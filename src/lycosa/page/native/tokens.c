@@ -4,6 +4,8 @@
 #include <emmintrin.h>
 #endif
 
+_Static_assert((int)ATTRIBUTES <= (int)MAX_ATTRIBUTES, "each known attribute once");
+
 enum { SPACE = 1, ENDS_TAG_NAME = 2, ENDS_NAME = 4, ENDS_VALUE = 8 };
 static uint8_t kinds[256];
 
@@ -38,23 +40,39 @@ static inline const char *find_char(const char *at, const char *end, char sought
     return memchr(at, sought, (size_t)(end - at));
 }
 
-static void note_attribute(Tokens *tokens, Span name, Span value) {
+static inline void note_attribute(Tokens *tokens, Span name, Span value) {
     Tag *tag = &tokens->tag;
     AttributeName known = name_of_attribute(name.at, span_length(name), tokens->end);
-    if (!known || tag->attribute_count == MAX_ATTRIBUTES)
-        return;
     /* Of an attribute given twice the first counts. */
-    for (uint32_t i = 0; i < tag->attribute_count; i++)
-        if (tag->attributes[i].name == known)
-            return;
+    if (!known || tag->noted >> known & 1)
+        return;
+    tag->noted |= (uint64_t)1 << known;
     tag->attributes[tag->attribute_count++] =
         (Attribute){(uint32_t)(value.at - tokens->start), (uint32_t)(value.end - tokens->start), known};
+}
+
+/* Where an attribute's name ends that begins at `at`; its first character may be a "=". */
+static inline const char *name_end(const char *at, const char *end) {
+    at++;
+#ifdef __SSE2__
+    if (end - at >= 16) {
+        __m128i text = _mm_loadu_si128((const __m128i *)(const void *)at), space = _mm_set1_epi8(' ');
+        __m128i ends = _mm_or_si128(_mm_cmpeq_epi8(text, _mm_set1_epi8('=')), _mm_cmpeq_epi8(text, _mm_set1_epi8('>')));
+        ends = _mm_or_si128(ends, _mm_cmpeq_epi8(text, _mm_set1_epi8('/')));
+        /* Control characters are looked at below. */
+        ends = _mm_or_si128(ends, _mm_cmpeq_epi8(_mm_max_epu8(text, space), space));
+        unsigned mask = (unsigned)_mm_movemask_epi8(ends);
+        at += mask ? __builtin_ctz(mask) : 16;
+    }
+#endif
+    while (at < end && !is_kind(at, ENDS_NAME))
+        at++;
+    return at;
 }
 
 /* From after the tag's name to after its ">"; NULL where the text ends first: such a tag is none. */
 static const char *read_attributes(Tokens *tokens, const char *at, int is_noted) {
     const char *end = tokens->end;
-    tokens->tag.is_self_closing = 0;
     for (;;) {
         int is_slash = 0;
         for (; at < end && (is_kind(at, SPACE) || *at == '/'); at++)
@@ -65,15 +83,14 @@ static const char *read_attributes(Tokens *tokens, const char *at, int is_noted)
             tokens->tag.is_self_closing = is_slash;
             return at + 1;
         }
-        Span name = {at, at}, value = {at, at};
-        /* A "=" may begin a name. */
-        at++;
-        while (at < end && !is_kind(at, ENDS_NAME))
-            at++;
-        name.end = value.at = value.end = at;
-        at = skip_spaces(at, end);
+        Span name = {at, name_end(at, end)}, value = {name.end, name.end};
+        at = name.end;
+        if (at < end && is_kind(at, SPACE))
+            at = skip_spaces(at, end);
         if (at < end && *at == '=') {
-            at = skip_spaces(at + 1, end);
+            at++;
+            if (at < end && is_kind(at, SPACE))
+                at = skip_spaces(at, end);
             if (at >= end)
                 return NULL;
             if (*at == '"' || *at == '\'') {
@@ -167,6 +184,7 @@ static int read_tag(Tokens *tokens, const char *name, int is_end) {
     tag->written = (Span){name, at};
     tokens->is_odd |= tag->name >= ELEMENTS && memchr(name, '=', (size_t)(at - name));
     tag->attribute_count = 0;
+    tag->noted = 0;
     tag->is_self_closing = 0;
     const char *after = at < end && *at == '>' ? at + 1 : read_attributes(tokens, at, !is_end && (tokens->has_all || flags_of(tag->name) & HAS_ATTRIBUTES));
     if (!after) {

@@ -269,7 +269,7 @@ typedef struct {
     uint8_t tag;
     uint32_t blocks, tokens, link_tokens, stops, long_tokens;
     float merit, class_weight, class_chain, class_least, class_most;
-    float score, score_tokens, score_most; /* what the first forest thinks of the blocks within */
+    float score, score_tokens, score_most, score_mean; /* what the first forest thinks of the blocks within */
     uint8_t as_container[6], is_described; /* its features as a container, once they are known */
     uint8_t levels[LEVEL_ROOM]; /* a whole number of registers */
 } Element;

@@ -124,6 +124,7 @@ AVX512 static inline __m512i find_wide(const Forest *forest, uint32_t tree, cons
     const uint8_t *feature = forest->features + (size_t)tree * WIDE_DEPTH;
     const uint8_t *border = forest->borders + (size_t)tree * WIDE_DEPTH;
     __m512i leaf = _mm512_setzero_si512();
+#pragma GCC unroll 6
     for (int level = 0; level < WIDE_DEPTH; level++) {
         __m512i column = _mm512_loadu_si512(columns + feature[level] * stride);
         __mmask64 is_more = _mm512_cmpgt_epu8_mask(column, _mm512_set1_epi8((char)border[level]));

@@ -50,7 +50,9 @@ static void sum_scores(const Document *document, const float *scores) {
         parent->score += elements[i].score;
         parent->score_tokens += elements[i].score_tokens;
         parent->score_most = parent->score_most > elements[i].score_most ? parent->score_most : elements[i].score_most;
+        elements[i].score_mean = mean_of((Sum){elements[i].score, elements[i].score_tokens});
     }
+    elements[0].score_mean = mean_of((Sum){elements[0].score, elements[0].score_tokens});
 }
 
 /* Sums before each block, so that any window is a difference. */
@@ -110,7 +112,7 @@ int describe_scores(const Document *document, const float *scores, uint8_t *colu
         uint32_t at = block->element;
         for (int level = 0; level < CONTAINERS; level++) {
             const Element *element = &document->elements[at];
-            values[9 + level] = mean_of((Sum){element->score, element->score_tokens});
+            values[9 + level] = element->score_mean;
             if (level == 1)
                 values[21] = element->score_most;
             at = element->next_up;

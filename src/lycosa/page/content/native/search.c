@@ -104,10 +104,12 @@ static void note_attribute(Attributes *found, AttributeName name, Span value) {
 
 int search_start_tag(Search *search, uint8_t tag, const char *html, const Attribute *given, uint32_t count,
                      int is_self_closing) {
-    Attributes attributes;
+    static const Attributes NONE;
     if (search->scanner.is_full)
         return 0;
-    memset(&attributes, 0, sizeof attributes);
+    if (!count && !is_self_closing)
+        return read_start_tag(&search->scanner, (Tag)tag, &NONE);
+    Attributes attributes = NONE;
     for (uint32_t i = 0; i < count; i++)
         note_attribute(&attributes, given[i].name, (Span){html + given[i].at, html + given[i].end});
     attributes.is_closed = is_self_closing;
