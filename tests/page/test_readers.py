@@ -17,8 +17,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lycosa.page import compiled, tree
+from lycosa.page import _native, compiled, tree
 from lycosa.page.content import model
+from lycosa.page.encoding import decode
 from lycosa.page.reading import Reading
 from lycosa.settings import Settings
 
@@ -251,6 +252,42 @@ def test_both_readers_agree_on_any_soup(html: str) -> None:
     assert ours.links == theirs.links
     # In soup, where a space goes is a matter of taste.
     assert "".join(ours.text.split()) == "".join(theirs.text.split())
+
+
+# Bytes
+
+BODIES = st.one_of(
+    st.binary(max_size=60),
+    st.text(max_size=60).map(lambda text: text.encode("utf-8", "replace")),
+    st.text(max_size=60).map(lambda text: text.encode("utf-16", "replace")),
+).flatmap(
+    lambda body: st.sampled_from(
+        [body, b"<meta charset=utf-8>" + body, b"<meta charset=gbk>" + body, b"\xef\xbb\xbf" + body, body + b"\0"]
+    )
+)
+CONTENT_TYPES = ["text/html", "text/html; charset=utf-8", "text/html; charset=utf-16", "text/html; charset=latin1"]
+
+
+@settings(max_examples=500, deadline=None)
+@given(BODIES, st.sampled_from(CONTENT_TYPES))
+def test_what_is_read_of_a_body_is_its_text(body: bytes, content_type: str) -> None:
+    text, charset, _ = decode(body, content_type)
+    html, read_as = compiled.source_of(body, content_type, "")
+    assert read_as == charset
+    assert (html if isinstance(html, str) else html.decode()) == text
+
+
+@given(st.binary(max_size=40) | st.text(max_size=20).map(lambda text: text.encode("utf-8", "surrogatepass")))
+@example(b"\xf4\x90\x80\x80")
+@example(b"\xc0\x80")
+@example(b"a" * 40 + b"\xe4\xb8")
+def test_utf8_is_known_as_python_knows_it(body: bytes) -> None:
+    assert _native.is_utf8(body) == (body.decode("utf-8", "ignore").encode() == body)
+
+
+def test_bytes_that_are_not_utf8_are_not_read() -> None:
+    with pytest.raises(ValueError, match="not UTF-8"):
+        compiled.read(b"\xff", LIMITS, "lycosa")
 
 
 # Main content, which is searched in passing

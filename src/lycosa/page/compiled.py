@@ -40,9 +40,7 @@ def _first_url(refreshes: list[str]) -> str:
 
 def source_of(body: bytes, content_type: str, tld: str) -> tuple[str | bytes, str]:
     """What is read of a body, and its charset: bytes that are UTF-8 need no decoding."""
-    if is_declared_utf8(body, content_type) and _native.is_utf8(body):
+    if _native.is_utf8(body) and is_declared_utf8(body, content_type):
         return body, "utf-8"
-    text, charset, source = decode(body, content_type, tld)
-    if charset == "utf-8" and source != "bom" and not text.isascii() and _native.is_utf8(body):
-        return body, charset
+    text, charset, _ = decode(body, content_type, tld)
     return text, charset

@@ -90,9 +90,9 @@ def decode(body: bytes, content_type: str = "", tld: str = "") -> Decoded:
 
 
 def is_declared_utf8(body: bytes, content_type: str) -> bool:
-    """Whether `decode` would read a body as UTF-8 by its header, if its bytes are that."""
+    """Whether `decode` would read a body that is UTF-8 as that because it says so, and leave nothing out."""
     return (
-        charset_of_header(content_type) == "utf-8"
+        (charset_of_header(content_type) or declared_in(body)) == "utf-8"
         and body[:3] != b"\xef\xbb\xbf"
         # A character has up to four bytes.
         and body.find(b"\0", 0, 4 * _SNIFF_BYTES) < 0
