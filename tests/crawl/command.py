@@ -68,6 +68,11 @@ class Running:
         """The worker processes, in the order of their start; one that is being started counts already."""
         return [worker for nursery in children_of(self.process.pid) for worker in children_of(nursery)]
 
+    def processes(self) -> list[int]:
+        """The parent, and all that came from it."""
+        nurseries = children_of(self.process.pid)
+        return [self.process.pid, *nurseries, *self.workers()]
+
     def signal(self, number: signal.Signals) -> None:
         """Send the parent a signal."""
         self.process.send_signal(number)

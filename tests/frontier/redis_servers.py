@@ -46,8 +46,12 @@ def free_ports(number: int) -> list[int]:
 class RedisServer:
     """One server. It can be killed and started again on the same data."""
 
-    def __init__(self, *options: str, port: int | None = None) -> None:
+    def __init__(
+        self, *options: str, port: int | None = None, host: str = "127.0.0.1", prefix: Sequence[str] = ()
+    ) -> None:
         self.port = port or free_ports(1)[0]
+        self.host = host
+        self._prefix = prefix  # of its command line
         memory = Path("/dev/shm")
         self.folder = Path(tempfile.mkdtemp(prefix="lycosa-redis-", dir=memory if memory.is_dir() else None))
         self.config: Path | None = None  # of a Sentinel, which takes no options
@@ -64,11 +68,11 @@ class RedisServer:
 
     def start(self) -> None:
         assert PROGRAM
-        usual = ["--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.folder), "--save", ""]
+        usual = ["--port", str(self.port), "--bind", self.host, "--dir", str(self.folder), "--save", ""]
         if self.config:
             usual = [str(self.config)]
         with (self.folder / "log").open("ab") as log:
-            self._process = subprocess.Popen([PROGRAM, *usual, *self._options], stdout=log, stderr=log)
+            self._process = subprocess.Popen([*self._prefix, PROGRAM, *usual, *self._options], stdout=log, stderr=log)
         wait_until(self.answers)
 
     def answers(self) -> bool:
@@ -91,11 +95,11 @@ class RedisServer:
         return self._process.pid
 
     def client(self) -> Any:
-        return Redis("127.0.0.1", self.port, socket_timeout=10)
+        return Redis(self.host, self.port, socket_timeout=10)
 
     @property
     def address(self) -> str:
-        return f"redis://127.0.0.1:{self.port}/0"
+        return f"redis://{self.host}:{self.port}/0"
 
 
 class RedisCluster:

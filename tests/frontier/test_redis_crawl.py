@@ -8,7 +8,7 @@ import pytest
 
 from ..crawl import evidence
 from .redis_servers import RedisServer, needs_redis
-from .together import DELAY_SECONDS, assert_both_finished, crawl_together, plan
+from .together import DELAY_SECONDS, crawl_together, plan
 
 pytestmark = needs_redis
 
@@ -27,7 +27,7 @@ def test_four_workers_of_two_commands_crawl_every_page_once(
         crawled = crawl_together(
             space, server.address, web_plan=plan(hosts, pages_per_host), min_delay_seconds=delay_seconds
         )
-    assert_both_finished(crawled.ends)
+    crawled.assert_finished()
     crawled.assert_complete(delay_seconds=delay_seconds)
     assert all(evidence.pages(folder) for folder in crawled.folders), "both had something to do"
     assert crawled.report.figures["extra requests"] == 0
@@ -39,7 +39,7 @@ def test_four_workers_of_two_commands_crawl_every_page_once(
 def test_two_commands_share_one_page_limit(space: Path) -> None:
     with RedisServer() as server:
         crawled = crawl_together(space, server.address, max_pages=41)
-    assert_both_finished(crawled.ends)
+    crawled.assert_finished()
     kept = [row for folder in crawled.folders for row in evidence.pages(folder) if row["outcome"] in evidence.KEPT]
     assert len(kept) == 41
-    assert {end.summary["pages"] for end in crawled.ends} == {41}
+    assert {end.summary["pages"] for end in crawled.ends.values()} == {41}

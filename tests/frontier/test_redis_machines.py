@@ -278,6 +278,18 @@ async def test_the_second_claimant_waits_also_on_another_machine(machine: Open) 
     assert await asyncio.wait_for(asked, 5) == lease.target.url
 
 
+async def test_the_claim_of_a_dead_machine_keeps_nobody_waiting(machine: Open) -> None:
+    first, second = machine("a", workers=1), machine("b", workers=1)
+    await first.open_hosts("x/1")
+    lease = await first.take_one()
+    assert await first.frontier.original_of(b"digest", lease.target.url, lease.token) == ""
+    asked = asyncio.create_task(second.frontier.original_of(b"digest", "http://elsewhere/", 0))
+    # It comes back, and knows nothing of what it had.
+    again = machine("a", workers=1)
+    assert not await again.frontier.is_finished()
+    assert await asyncio.wait_for(asked, 60) == ""
+
+
 # ---- the store
 
 

@@ -53,7 +53,7 @@ PLAN = plan(16, 8)
 class Crawled:
     """What two machines did together."""
 
-    ends: list[Ended]
+    ends: dict[str, Ended]
     folders: list[Path]
     requests: list[LoggedRequest]
     truth: Truth
@@ -64,6 +64,13 @@ class Crawled:
         port = int(self.truth.seeds[0].split("/")[2].rpartition(":")[2])
         found = evidence.requested(self.requests, port)
         return Counter({url: times for url, times in found.items() if url in self.truth.pages})
+
+    def assert_finished(self, *names: str) -> None:
+        """These machines, or all, ended by themselves and say so."""
+        for name in names or self.ends:
+            end = self.ends[name]
+            words = [line for line in end.said.splitlines() if not line.startswith("{")]
+            assert (end.exit_code, end.summary.get("ending")) == (0, "finished"), (name, words)
 
     def assert_complete(self, extra: int = 0, delay_seconds: float = DELAY_SECONDS) -> None:
         asked = self.asked()
@@ -78,33 +85,84 @@ class Crawled:
         assert self.report.is_clean(), self.report.as_json()
 
 
-Disturb = Callable[[list[Running], WitnessedWeb], None]
+class Machines:
+    """Machines that crawl one web, each under a name, in a folder of its own."""
+
+    def __init__(self, space: Path, web: WitnessedWeb, address: str, **settings: Any) -> None:
+        self.web = web
+        self.killed_at: list[float] = []
+        self.ended: dict[str, Ended] = {}
+        self._space = space
+        self._settings = {**SETTINGS, **settings, "frontier": address}
+        self._running: dict[str, Running] = {}
+
+    def __getitem__(self, name: str) -> Running:
+        return self._running[name]
+
+    @property
+    def folders(self) -> list[Path]:
+        return [self._space / name for name in self._running]
+
+    def start(self, name: str, **settings: Any) -> Running:
+        """Start a machine, or start it again."""
+        self._running[name] = start(self.web, self._space / name, *self.web.seeds, **{**self._settings, **settings})
+        return self._running[name]
+
+    def strike(self) -> None:
+        """Something is killed now: requests on their way count from here."""
+        self.killed_at.append(time.monotonic())
+
+    def end(self, *names: str) -> None:
+        """Wait for the end of these."""
+        for name in names:
+            self.ended[name] = self._running[name].end()
+
+    def wait_for_requests(self, per_host: float) -> None:
+        """Return when the web was asked so often."""
+        self.web.wait_for_requests(int(per_host * self.web.plan.hosts))
+
+    def wait_for_all(self) -> None:
+        """Return when every page has been asked for."""
+        wanted = {url.partition("://")[2] for url in self.web.truth().reachable}
+        port = f":{self.web.origin_port}"
+        self.web.wait_for(lambda heard: wanted <= {each.host + port + each.path for each in heard})
+
+    def kill(self) -> None:
+        for each in self._running.values():
+            each.__exit__()
+
+
+Disturb = Callable[[Machines], None]
 
 
 def crawl_together(
     space: Path, address: str, disturb: Disturb | None = None, web_plan: WebPlan = PLAN, **settings: Any
 ) -> Crawled:
-    """Two machines with two workers each, and what an audit of both says."""
-    folders = [space / "one", space / "two"]
-    killed_at: list[float] = []
+    """Machines one and two with two workers each, and what an audit of both says.
+
+    Whatever `disturb` does, machines that it leaves without an end are waited for.
+    """
     with WitnessedWeb(web_plan, space) as web:
-        chosen = {**SETTINGS, **settings, "frontier": address}
-        running = [start(web, folder, *web.seeds, **chosen) for folder in folders]
+        machines = Machines(space, web, address, **settings)
         try:
+            machines.start("one")
+            machines.start("two")
             if disturb:
-                web.wait_for_requests(web_plan.hosts * 3)
-                killed_at.append(time.monotonic())
-                disturb(running, web)
-                for place, folder in enumerate(folders):
-                    if running[place].process.poll() is not None:
-                        running[place] = start(web, folder, *web.seeds, **chosen)
-            ends = [each.end() for each in running]
+                machines.wait_for_requests(3)
+                disturb(machines)
+            machines.end(*({folder.name for folder in machines.folders} - {*machines.ended}))
         finally:
-            for each in running:
-                each.__exit__()
+            machines.kill()
         requests, truth = web.requests, web.truth()
-    report = audited(space, folders, requests, truth, may_repeat=disturb is not None)
-    return Crawled(ends, folders, requests, truth, killed_at, report)
+    return judged(space, machines, requests, truth, may_repeat=disturb is not None)
+
+
+def judged(
+    space: Path, machines: Machines, requests: list[LoggedRequest], truth: Truth, *, may_repeat: bool
+) -> Crawled:
+    """What these machines did."""
+    report = audited(space, machines.folders, requests, truth, may_repeat=may_repeat)
+    return Crawled(machines.ended, machines.folders, requests, truth, machines.killed_at, report)
 
 
 def audited(
@@ -118,8 +176,3 @@ def audited(
     gap = 0.0 if may_repeat else None
     question = Question(log=log, truth=truth_file, host_gap_seconds=gap, has_links=True)
     return audit([CrawlFolder(folder) for folder in folders], folder_settings(CrawlFolder(folders[0])), question)
-
-
-def assert_both_finished(ends: Sequence[Ended]) -> None:
-    words = [[line for line in end.said.splitlines() if not line.startswith("{")] for end in ends]
-    assert [(end.exit_code, end.summary.get("ending")) for end in ends] == [(0, "finished")] * 2, words

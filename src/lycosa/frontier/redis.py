@@ -140,6 +140,7 @@ class RedisFrontier:
         self._budget = Budget(self._link, self._crawl, rules.max_pages)
         self._overview = Overview(self._crawl.partitions)
         self._held: dict[int, _Held] = {}
+        self._settling: dict[int, _Held] = {}  # being settled just now
         self._claims_ended = asyncio.Event()
         self._joining: asyncio.Lock = asyncio.Lock()
         self._heart: asyncio.Task[None] | None = None
@@ -166,7 +167,7 @@ class RedisFrontier:
 
     async def add(self, targets: Sequence[Target]) -> int:
         await self._ready()
-        answers = await self._run(self._pushes(targets, []), is_durable=True)
+        answers = await self._run(self._pushes(targets, []))
         return sum(answer.says for answer in answers)
 
     async def take(self, worker: int, limit: int) -> list[Lease]:
@@ -184,7 +185,7 @@ class RedisFrontier:
             shares = _deal(limit - len(leases), due)
             grants = await self._grants(shares) if self.rules.max_pages else {}
             calls = [self._take_call(partition, worker, share, grants) for partition, share in shares.items()]
-            for (partition, share), answer in zip(shares.items(), await self._run(calls, is_durable=True), strict=True):
+            for (partition, share), answer in zip(shares.items(), await self._run(calls), strict=True):
                 given = self._leases_of(answer, worker)
                 leases += given
                 if len(given) < share:
@@ -199,10 +200,13 @@ class RedisFrontier:
         for settlement in settlements:
             if held := self._held.pop(settlement.token, None):
                 ended.append((settlement, held))
+                self._settling[settlement.token] = held
             else:
                 late.append(settlement.token)
         await self._push(ended)
         late += await self._settle(ended, strangers=list(late))
+        for settlement, _ in ended:
+            del self._settling[settlement.token]
         await self._unreserve(ended)
         await self._end_claims((settlement.token, held) for settlement, held in ended)
         return late
@@ -248,13 +252,17 @@ class RedisFrontier:
         pause = FIRST_CLAIM_PAUSE_SECONDS
         while True:
             news, held = self._claims_ended, self._held.get(token)
-            until_at, original = await self._claim(digest, url, token, held)
+            holder, original = await self._claim(digest, url, token, held)
             if original:
                 return original
-            if until_at == 0:
+            if holder == 0:
                 if held:
                     await self._note_claim(digest, token, held)
                 return ""
+            if pause == MAX_CLAIM_PAUSE_SECONDS and not await self._is_out(holder):
+                # Whoever held it is dead, and its leases were given back.
+                await self._unclaim([(digest, holder)])
+                continue
             # Whoever holds the claim may be on another machine.
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(news.wait(), pause)
@@ -267,8 +275,10 @@ class RedisFrontier:
         await self._ready()
         args = {"nodes": [self._members.node(worker)], "before_ring": _FOR_EVER, "is_for_good": False}
         calls = [Call("release", partition, dict(args)) for partition in range(self._crawl.partitions)]
-        gone = [token for answer in await self._run(calls) for token in answer.says[0]]
-        await self._forget(gone)
+        gone = {token for answer in await self._run(calls) for token in answer.says[0]}
+        # Also those that a first try gave back whose answer was lost.
+        gone |= {token for token, held in self._held.items() if held.worker == worker}
+        await self._forget(list(gone))
         return len(gone)
 
     def counts(self) -> Counts:
@@ -302,7 +312,7 @@ class RedisFrontier:
                 pages = [page for fingerprint, past in rows if (page := self._revisit(fingerprint, past))]
                 if pages:
                     args = {"pages": pages, "is_depth_first": self.rules.order == "depth"}
-                    (answer,) = await self._run([Call("readmit", partition, args)], is_durable=True)
+                    (answer,) = await self._run([Call("readmit", partition, args)])
                     queued += answer.says
         return queued
 
@@ -347,7 +357,7 @@ class RedisFrontier:
 
     # ---- calls to partitions
 
-    async def _run(self, calls: Sequence[Call], *, is_durable: bool = False) -> list[_Answer]:
+    async def _run(self, calls: Sequence[Call]) -> list[_Answer]:
         """Run verbs of partitions and note how these stand now."""
         if not calls:
             return []
@@ -358,7 +368,7 @@ class RedisFrontier:
             if self._fake_clock:
                 call.args["now"] = self._fake_clock()
         began_at = asyncio.get_running_loop().time()
-        replies = await self._link.run(calls, is_durable=is_durable)
+        replies = await self._link.run(calls)
         answers = []
         for call, known, (state, heads, moment, says, *blobs) in zip(calls, before, replies, strict=True):
             assert call.partition is not None
@@ -367,7 +377,7 @@ class RedisFrontier:
             decoded = _decode_state(state)
             self._overview.note(call.partition, decoded, _decode_heads(heads), began_at)
             # Replicas confirm what we wrote, and all before it; what others wrote meanwhile they may not have yet.
-            if not must_confirm or (is_durable and decoded.changes > found):
+            if not must_confirm or (call.is_durable and decoded.changes > found):
                 self._overview.confirm(call.partition, decoded.changes)
             self._offset = now - self._clock()
             answers.append(_Answer(msgspec.msgpack.decode(says), blobs))
@@ -463,10 +473,10 @@ class RedisFrontier:
         """What a second try of `take` says: other leases of this worker are from the first, and nobody knows them."""
         here = [
             token
-            for token, held in self._held.items()
+            for token, held in [*self._held.items(), *self._settling.items()]
             if held.worker == worker and token % self._crawl.partitions == partition
         ]
-        return {"held": here, "ring": self._members.outlook.version}
+        return {"held": here}
 
     def _pace(self) -> dict[str, float]:
         pace = self.rules.pace
@@ -578,8 +588,8 @@ class RedisFrontier:
                 contents.append((settlement.digest, held.target.url))
                 # Its claim ends by being kept.
                 held.digests = [digest for digest in held.digests if digest != settlement.digest]
-        keeping = self._link.run(self._keeps(contents), is_durable=True)
-        await asyncio.gather(keeping, self._run(self._pushes(targets, news), is_durable=True))
+        keeping = self._link.run(self._keeps(contents))
+        await asyncio.gather(keeping, self._run(self._pushes(targets, news)))
 
     async def _settle(self, ended: Sequence[tuple[Settlement, _Held]], strangers: Sequence[int]) -> list[int]:
         visits: dict[int, list[dict[str, Any]]] = defaultdict(list)
@@ -593,7 +603,7 @@ class RedisFrontier:
             Call("settle", partition, {"visits": visits[partition], "strangers": unknown[partition], **common})
             for partition in sorted({*visits, *unknown})
         ]
-        answers = await self._run(calls, is_durable=True)
+        answers = await self._run(calls)
         late = [token for answer in answers for token in answer.says]
         return self._truly_late(late, ended) if any("is_again" in call.args for call in calls) else late
 
@@ -655,14 +665,18 @@ class RedisFrontier:
             kept[self._digest_partition(digest)].append((text(digest), url))
         return [Call("keep", partition, {"contents": some}) for partition, some in kept.items()]
 
-    async def _claim(self, digest: bytes, url: str, token: int, held: _Held | None) -> tuple[float, str]:
+    async def _claim(self, digest: bytes, url: str, token: int, held: _Held | None) -> tuple[int, str]:
+        """Who has the claim, 0 if we; and the URL that has the content, if any."""
         args: dict[str, Any] = {"digest": text(digest), "url": url, "token": 0, "until_at": 0.0}
         if held:
             args |= {"token": token, "until_at": held.expires_at}
         if self._fake_clock:
             args["now"] = self._fake_clock()
-        until_at, original = await self._link.one("claim", self._digest_partition(digest), args)
-        return until_at, original.decode()
+        holder, original = await self._link.one("claim", self._digest_partition(digest), args)
+        return holder, original.decode()
+
+    async def _is_out(self, token: int) -> bool:
+        return bool(await self._link.one("holds", token % self._crawl.partitions, {"token": token}))
 
     async def _note_claim(self, digest: bytes, token: int, held: _Held) -> None:
         held.digests.append(digest)
@@ -671,14 +685,16 @@ class RedisFrontier:
             await self._end_claims([(token, held)])
 
     async def _end_claims(self, ended: Iterable[tuple[int, _Held]]) -> None:
-        claims: dict[int, list[tuple[msgspec.Raw, int]]] = defaultdict(list)
-        for token, held in ended:
-            for digest in held.digests:
-                claims[self._digest_partition(digest)].append((text(digest), token))
-        if claims:
-            await self._link.run([Call("unclaim", partition, {"claims": some}) for partition, some in claims.items()])
+        await self._unclaim([(digest, token) for token, held in ended for digest in held.digests])
         self._claims_ended.set()
         self._claims_ended = asyncio.Event()
+
+    async def _unclaim(self, ended: Sequence[tuple[bytes, int]]) -> None:
+        claims: dict[int, list[tuple[msgspec.Raw, int]]] = defaultdict(list)
+        for digest, token in ended:
+            claims[self._digest_partition(digest)].append((text(digest), token))
+        if claims:
+            await self._link.run([Call("unclaim", partition, {"claims": some}) for partition, some in claims.items()])
 
     def _drop(self, token: int) -> None:
         """A lease of ours has expired; so have its claims."""

@@ -51,9 +51,13 @@ _UNSURE = (ConnectionError, TimeoutError, OSError)
 # The verbs of a partition, and those of the crawl as a whole; each stands behind what all of its kind share.
 _PRELUDES = {
     "partition": ("add", "take", "settle", "defer", "release", "hold", "look", "readmit", "ring", "recall"),
-    "lookup": ("claim", "unclaim", "keep", "robots", "reserve", "unreserve", "site"),
+    "lookup": ("claim", "unclaim", "keep", "holds", "robots", "reserve", "unreserve", "site"),
     "crawl": ("join", "beat", "leave", "done", "agree", "budget"),
 }
+
+
+# What may be lost in a fail-over: it is only looked at, or of a moment's use.
+_FLEETING = frozenset({"look", "robots", "holds", "claim", "unclaim", "reserve", "unreserve", "site"})
 
 
 class Call(NamedTuple):
@@ -65,6 +69,11 @@ class Call(NamedTuple):
     # What a second try must say beside, when nobody knows whether the first one arrived.
     once_more: Callable[[], dict[str, Any]] = dict
 
+    @property
+    def is_durable(self) -> bool:
+        """Whether it counts only once replicas have it."""
+        return self.verb not in _FLEETING
+
     def repeat(self) -> None:
         """Make this the next try."""
         self.args.update(self.once_more(), is_again=True)
@@ -72,7 +81,6 @@ class Call(NamedTuple):
 
 class _Batch(NamedTuple):
     calls: Sequence[Call]
-    is_durable: bool
     replies: asyncio.Future[list[Any]]
 
 
@@ -111,12 +119,12 @@ class Link:
         (reply,) = await self.run([Call(verb, partition, args)])
         return reply
 
-    async def run(self, calls: Sequence[Call], *, is_durable: bool = False) -> list[Any]:
+    async def run(self, calls: Sequence[Call]) -> list[Any]:
         """The replies to these calls, in their order; durable ones are with the replicas when this returns.
 
         Calls made while others are under way travel together after them: a pipeline costs as much as ten calls.
         """
-        batch = _Batch(calls, is_durable, asyncio.get_running_loop().create_future())
+        batch = _Batch(calls, asyncio.get_running_loop().create_future())
         self._gathered.append(batch)
         if self._running is None:
             self._running = asyncio.create_task(self._run_gathered())
@@ -135,7 +143,7 @@ class Link:
     async def _run_together(self, batches: list[_Batch]) -> None:
         try:
             calls = [call for batch in batches for call in batch.calls]
-            replies = await self._run(calls, is_durable=any(batch.is_durable for batch in batches))
+            replies = await self._run(calls)
         except BaseException as error:
             # Whatever it was: nobody must wait for an answer that cannot come.
             for batch in batches:
@@ -151,7 +159,7 @@ class Link:
                 batch.replies.set_result(replies[start:end])
             start = end
 
-    async def _run(self, calls: Sequence[Call], *, is_durable: bool) -> list[Any]:
+    async def _run(self, calls: Sequence[Call]) -> list[Any]:
         replies: dict[int, Any] = {}
         if not calls:
             return []
@@ -162,9 +170,7 @@ class Link:
             except (RedisError, OSError) as error:
                 self._note_trouble(error)
                 continue
-            done = await asyncio.gather(
-                *(self._send(server, places, calls, is_durable=is_durable) for server, places in groups.items())
-            )
+            done = await asyncio.gather(*(self._send(server, places, calls) for server, places in groups.items()))
             for some in done:
                 replies |= some
             if len(replies) == len(calls):
@@ -217,11 +223,9 @@ class Link:
             groups[self._places.of(self.address.tag(calls[place].partition))].append(place)
         return groups
 
-    async def _send(
-        self, server: Server, places: list[int], calls: Sequence[Call], *, is_durable: bool
-    ) -> dict[int, Any]:
+    async def _send(self, server: Server, places: list[int], calls: Sequence[Call]) -> dict[int, Any]:
         """What was answered. What was not, will be sent again."""
-        must_confirm = is_durable and self.replicas > 0
+        must_confirm = self.replicas > 0 and any(calls[place].is_durable for place in places)
         pipeline = self.client(server).pipeline(transaction=False)
         for place in places:
             call = calls[place]

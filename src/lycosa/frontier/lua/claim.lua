@@ -1,5 +1,5 @@
 -- claim: has this content been stored? If not, whoever asks first may store it, as long as its lease lasts.
--- Returns until when somebody else holds the claim, and the URL that has the content; 0 and '' if it is the caller's.
+-- Returns who holds the claim, 0 if it is the caller's, and the URL that has the content, '' if none has.
 
 local original = call('HGET', tag .. 'c', args.digest)
 if original and original ~= args.url then
@@ -10,7 +10,7 @@ if claim then
   local holder, until_at = unpack(cmsgpack.unpack(claim))
   local now = args.now or tonumber(call('TIME')[1])
   if holder ~= args.token and until_at > now then
-    return { math.ceil(until_at), '' }
+    return { holder, '' }
   end
 end
 if args.token ~= 0 then

@@ -10,16 +10,16 @@ for _, member in ipairs(call('ZRANGEBYSCORE', tag .. 'e', '-inf', now, 'LIMIT', 
   give_back(token, name)
   expired[#expired + 1] = token
 end
--- The answer to the first try was lost: what it gave out nobody knows of.
+-- The answer to the first try was lost: what it gave out nobody knows of. (If this machine was taken for dead and its
+-- number is another's by now, that one's leases end here too: their pages are fetched once more.)
 if args.is_again then
   local known = {}
   for _, token in ipairs(args.held) do
     known[token] = true
   end
   for _, member in ipairs(call('ZRANGE', tag .. 'e', 0, -1)) do
-    local token, name, node, ring = read_member(member)
-    -- Under a later ring somebody else may bear this number.
-    if node == args.node and ring <= args.ring and not known[token] then
+    local token, name, node = read_member(member)
+    if node == args.node and not known[token] then
       give_back(token, name)
     end
   end
