@@ -28,6 +28,7 @@ class Counts(msgspec.Struct, frozen=True, omit_defaults=True):
     read: int = 0
     fetched_bytes: int = 0
     late: int = 0
+    poisoned: int = 0  # records that could not be read, and were set aside
 
     @property
     def pages(self) -> int:

@@ -17,6 +17,7 @@ from lycosa.audit import Rule
 from lycosa.audit.asked import place_of
 from lycosa.cli.main import main
 from lycosa.frontier import tables as t
+from lycosa.frontier.poison import readable_history
 from lycosa.frontier.tables import Tables
 from lycosa.model import OutcomeKind
 from lycosa.simweb import LoggedRequest
@@ -330,9 +331,10 @@ def test_a_stranded_host_is_found(evidence: Evidence) -> None:
 def test_a_link_that_the_frontier_forgot_is_found(evidence: Evidence) -> None:
     def forget(tables: Tables) -> None:
         fingerprint = next(
-            key for key, raw in tables.seen.items() if raw and t.decode_history(raw).outcome is OutcomeKind.STORED
-            and t.decode_history(raw).depth == 1
-        )  # fmt: skip
+            key
+            for key, raw in tables.seen.items()
+            if (past := readable_history(raw)) and past.outcome is OutcomeKind.STORED and past.depth == 1
+        )
         del tables.seen[fingerprint]
 
     evidence.change_frontier(forget)

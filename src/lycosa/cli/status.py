@@ -241,6 +241,7 @@ def _print(status: Status, now: float) -> None:
             ("under way", f"{counts.leased:,}" if status.process or status.machines else ""),
             ("to retry", f"{counts.delayed:,}{_when(status.next_retry_at, now)}"),
             *((name, f"{getattr(counts, name):,}") for name in _OUTCOMES),
+            ("set aside", f"{counts.poisoned:,} records that cannot be read" if counts.poisoned else ""),
             ("last visit", show.moment(status.last_visit_at) if status.folder else ""),
             ("on disk", show.size(status.disk_bytes) if status.folder else ""),
         ]

@@ -24,6 +24,7 @@ from lycosa.dedupe.memory import MemoryContentGroups
 from lycosa.dedupe.signature import Signature
 from lycosa.errors import BackendLost
 from lycosa.frontier import redis_check
+from lycosa.frontier.poison import readable_history
 from lycosa.frontier.redis_budget import Budget, Grant
 from lycosa.frontier.redis_crawl import Crawl, open_crawl
 from lycosa.frontier.redis_link import Call, Link
@@ -31,7 +32,7 @@ from lycosa.frontier.redis_members import Members
 from lycosa.frontier.redis_place import MAX_PARTITIONS, parse_address
 from lycosa.frontier.redis_ring import point_on_ring
 from lycosa.frontier.redis_state import Overview, PartitionState
-from lycosa.frontier.redis_value import encode, entry_of, mark_of, number_of, origin_under, target_of, text
+from lycosa.frontier.redis_value import encode, entry_of, mark_of, number_of, origin_under, readable_target, text
 from lycosa.frontier.rules import (
     MAX_ORIGINS_PER_HOST,
     Again,
@@ -85,7 +86,6 @@ _decode_state = msgspec.msgpack.Decoder(PartitionState).decode
 _decode_heads = msgspec.msgpack.Decoder(list[tuple[int, float]]).decode
 _decode_moments = msgspec.msgpack.Decoder(list[float]).decode
 _decode_moment = msgspec.msgpack.Decoder(tuple[float, int]).decode
-_decode_history = msgspec.msgpack.Decoder(History).decode
 
 
 class _Held(msgspec.Struct):
@@ -145,6 +145,8 @@ class RedisFrontier:
         self._joining: asyncio.Lock = asyncio.Lock()
         self._heart: asyncio.Task[None] | None = None
         self._address_gap = rules.pace.address_gap_seconds * ADDRESS_MARGIN
+        self._spoilt: list[tuple[int, str]] = []
+        self._has_warned = False
         self._settings_version = 0
 
     async def _open(self) -> tuple[Crawl, int, list[str]]:
@@ -190,6 +192,7 @@ class RedisFrontier:
                 leases += given
                 if len(given) < share:
                     exhausted.add(partition)
+        await self._set_aside()
         return await self._permitted(leases)
 
     async def settle(self, settlements: Sequence[Settlement]) -> list[int]:
@@ -301,7 +304,7 @@ class RedisFrontier:
         """What is known of a visited URL. Asks every partition: a fingerprint does not tell its host."""
         tags = [self.address.tag(partition) for partition in range(self._crawl.partitions)]
         found = await asyncio.gather(*(self._link.command(tag, "HGET", f"{tag}y", url_fingerprint) for tag in tags))
-        return next((_decode_history(past) for past in found if past), None)
+        return next((past for raw in found if (past := readable_history(raw))), None)
 
     async def readmit(self) -> int:
         """Queue every page visited before once more, for a revisit. Returns how many."""
@@ -501,14 +504,28 @@ class RedisFrontier:
         leases = []
         for place, (token, host, rank, robots_at, expires_at, mark, address, site_at) in enumerate(rows):
             entry, past = answer.blobs[2 * place : 2 * place + 2]
-            target = target_of(entry, host, rank) if rank >= 0 else robots_target(origin_under(mark, host), host)
-            history = _decode_history(past) if past else None
+            asked = robots_target(origin_under(mark, host), host) if rank < 0 else readable_target(entry, host, rank)
+            if asked is None:
+                self._spoilt.append((token, host))
+                continue
+            target, history = asked, readable_history(past)
             visits = history.visits if history else 0
             self._held[token] = _Held(target, rank >= 0, worker, expires_at, visits, address, [])
             validators = Validators(history.etag, history.last_modified, history.digest) if history else None
             version = int(site_at)
             leases.append(Lease(token, target, float(expires_at), float(robots_at), validators, address, version))
         return leases
+
+    async def _set_aside(self) -> None:
+        """Targets that cannot be read are nobody's; the scripts have found some, and some only we can tell."""
+        spoilt, self._spoilt = self._spoilt, []
+        leases: dict[int, list[tuple[int, str]]] = defaultdict(list)
+        for token, host in spoilt:
+            leases[token % self._crawl.partitions].append((token, host))
+        await self._run([Call("spoil", partition, {"leases": some}) for partition, some in leases.items()])
+        if self._overview.total("poisoned") and not self._has_warned:
+            self._has_warned = True
+            logger.warning("%s: a record cannot be read; it is set aside, and so are others like it", self.address)
 
     # ---- addresses
 
@@ -718,9 +735,9 @@ class RedisFrontier:
                 return
 
     def _revisit(self, fingerprint: bytes, packed: bytes) -> dict[str, Any] | None:
-        past = _decode_history(packed)
+        past = readable_history(packed)
         # One that is due already stands in a queue: asking twice must not fetch it twice.
-        if past.next_at or not past.outcome.is_page:
+        if past is None or past.next_at or not past.outcome.is_page:
             return None
         host = host_of_origin(origin_of(past.url))
         target = Target(past.url, host, fingerprint, depth=past.depth, referrer=past.referrer)

@@ -12,11 +12,12 @@ from redis.exceptions import RedisError
 
 from lycosa.errors import BackendLost, SettingsError
 from lycosa.frontier.books import Lines, Sum
+from lycosa.frontier.poison import UNREADABLE, readable_history
 from lycosa.frontier.redis_crawl import Crawl
 from lycosa.frontier.redis_place import Server, parse_address, places_of
 from lycosa.frontier.redis_ring import point_on_ring
 from lycosa.frontier.redis_state import Overview, PartitionState
-from lycosa.frontier.redis_value import number_of, origin_under, raw_text, target_of
+from lycosa.frontier.redis_value import number_of, origin_under, raw_text, readable_target
 from lycosa.frontier.rules import OriginState, host_of_origin
 from lycosa.frontier.tables import HostRecord
 from lycosa.model import History, Target
@@ -28,7 +29,6 @@ ANSWER_SECONDS = 30.0
 LONG_REST_SECONDS = 60.0
 _ROWS_AT_ONCE = 500
 
-_decode_history = msgspec.msgpack.Decoder(History).decode
 _decode_retry = msgspec.msgpack.Decoder(tuple[int, str, int, msgspec.Raw]).decode
 
 
@@ -138,21 +138,22 @@ class RedisBooks:
             with self._translated():
                 rows = self._at(tag).zrange(f"{tag}d", 0, -1, withscores=True)
             for member, due in rows:
-                _, host, rank, value = _decode_retry(member)
-                found.append((float(due), target_of(raw_text(value), host, rank)))
+                if target := _readable_retry(member):
+                    found.append((float(due), target))
         return iter(sorted(found, key=lambda retry: retry[0]))
 
     def history(self, host: str, fingerprint: bytes) -> History | None:
         tag = self._tag(host)
         with self._translated():
             packed = self._at(tag).hget(f"{tag}y", fingerprint)
-        return _decode_history(packed) if packed else None
+        return readable_history(packed)
 
     def histories(self) -> Iterator[History]:
         for tag in self._tags():
             with self._translated():
                 for _, packed in self._at(tag).hscan_iter(f"{tag}y", count=_ROWS_AT_ONCE):
-                    yield _decode_history(packed)
+                    if past := readable_history(packed):
+                        yield past
 
     def is_known(self, host: str, fingerprint: bytes) -> bool:
         tag = self._tag(host)
@@ -269,7 +270,7 @@ class RedisBooks:
     def _queue(self, tag: str, host: str, rank: int) -> Iterator[Target]:
         key, start = f"{tag}q{rank}:{host}", 0
         while values := self._at(tag).lrange(key, start, start + _ROWS_AT_ONCE - 1):
-            yield from (target_of(value, host, rank) for value in values)
+            yield from (target for value in values if (target := readable_target(value, host, rank)))
             start += _ROWS_AT_ONCE
 
     @contextmanager
@@ -278,6 +279,14 @@ class RedisBooks:
             yield
         except (RedisError, OSError) as error:
             raise BackendLost(f"{self.address} cannot be read: {error}") from error
+
+
+def _readable_retry(member: bytes) -> Target | None:
+    try:
+        _, host, rank, value = _decode_retry(member)
+    except UNREADABLE:
+        return None
+    return readable_target(raw_text(value), host, rank)
 
 
 def _record(name: str, entry: _HostEntry, queued: int) -> HostRecord:

@@ -26,7 +26,8 @@ class Crawl(msgspec.Struct, frozen=True, kw_only=True):
 def empty_partition(crawl_id: str) -> dict[str, Any]:
     """The state of a partition in which nothing has happened. The scripts keep it."""
     outcomes = ["stored", "unchanged", "duplicate", "moved", "refused", "failed", "crashed", "read"]
-    counters = ["known", "queued", "leased", "leased_pages", "delayed", "hosts", "healthy", "fetched_bytes", "late"]
+    counters = ["known", "queued", "leased", "leased_pages", "delayed", "hosts", "healthy", "fetched_bytes"]
+    counters += ["late", "poisoned"]
     clocks = ["now", "shift", "serial", "changes", "ticket", "granted", "ring", "ring_entries", "buckets"]
     return {"id": crawl_id, **dict.fromkeys([*outcomes, *counters, *clocks], 0)} | {
         "level": 1,

@@ -50,7 +50,7 @@ PASSING = (
 _UNSURE = (ConnectionError, TimeoutError, OSError)
 # The verbs of a partition, and those of the crawl as a whole; each stands behind what all of its kind share.
 _PRELUDES = {
-    "partition": ("add", "take", "settle", "defer", "release", "hold", "look", "readmit", "ring", "recall"),
+    "partition": ("add", "take", "settle", "defer", "spoil", "release", "hold", "look", "readmit", "ring", "recall"),
     "lookup": ("claim", "unclaim", "keep", "holds", "robots", "reserve", "unreserve", "site"),
     "crawl": ("join", "beat", "leave", "done", "agree", "budget"),
 }

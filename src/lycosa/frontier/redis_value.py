@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from lycosa.frontier.rules import rank_of
+from lycosa.frontier.poison import UNREADABLE
+from lycosa.frontier.rules import host_of_origin, rank_of
 from lycosa.model import MAX_PRIORITY, Kind, Target, origin_of
 
 _MIN_TEXT_HEADER, _TEXT_8, _TEXT_16, _TEXT_32 = 0xA0, b"\xd9", b"\xda", b"\xdb"
@@ -120,6 +121,15 @@ def target_of(entry: bytes, host: str, rank: int) -> Target:
         fields.origin,
         fields.crashes,
     )
+
+
+def readable_target(entry: bytes, host: str, rank: int) -> Target | None:
+    """The target that these bytes are; None if they are none."""
+    try:
+        target = target_of(entry, host, rank)
+    except (*UNREADABLE, LookupError, ValueError, OverflowError):
+        return None
+    return target if host_of_origin(origin_of(target.url)) == host else None
 
 
 def _decode_entry(entry: bytes) -> Entry:

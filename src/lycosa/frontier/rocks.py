@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections import OrderedDict
 from collections.abc import Sequence
 from itertools import count
@@ -29,6 +30,7 @@ from lycosa.frontier.claims import Claims
 from lycosa.frontier.commit import GroupCommit
 from lycosa.frontier.host import Host
 from lycosa.frontier.hosts import HostTable
+from lycosa.frontier.poison import readable_history
 from lycosa.frontier.rules import (
     FrontierRules,
     again_after,
@@ -56,6 +58,8 @@ from lycosa.model import (
 )
 from lycosa.policy.politeness import Standing, delay_seconds, slowed_seconds
 from lycosa.ports import Counts
+
+logger = logging.getLogger(__name__)
 
 # A machine does not come back from a power cut sooner: shorter pauses need no fsync before the request.
 REBOOT_SECONDS = 5.0
@@ -224,13 +228,13 @@ class RocksFrontier:
 
     async def history(self, url_fingerprint: bytes) -> History | None:
         raw = self._tables.seen.get(url_fingerprint)
-        return t.decode_history(raw) if raw else None
+        return readable_history(raw)
 
     async def readmit(self) -> int:
         """Queue every page visited before once more, for a revisit. Returns how many."""
         now, queued, batch = self._clock(), 0, t.batch()
         for fingerprint, raw in self._tables.seen.items():
-            past = t.decode_history(raw) if raw else None
+            past = readable_history(raw)
             # One that is due already stands in a queue: asking twice must not fetch it twice.
             if past is None or past.next_at or not past.outcome.is_page:
                 continue
@@ -300,8 +304,10 @@ class RocksFrontier:
     def _lease(self, batch: Any, host: Host, worker: int, now: float) -> Lease | None:
         """The first of a host's queue, or its robots.txt; None if the host must wait for that."""
         record = host.record
-        key, value = host.first(self._tables.queue)
-        target = t.decode_target(value)
+        if not (first := self._first(host)):
+            self._hosts.go_on(batch, host, now)
+            return None
+        key, target = first
         robots_at = 0.0
         if target.kind is not Kind.ROBOTS:
             state = record.origins.get(origin_of(target.url))
@@ -320,6 +326,34 @@ class RocksFrontier:
         validators = Validators(past.etag, past.last_modified, past.digest) if past else None
         return Lease(token, target, expires_at, robots_at, validators, record.address, self._site_version(host.domain))
 
+    def _first(self, host: Host) -> tuple[bytes, Target] | None:
+        """The first of a host's queue. What cannot be read is set aside; None if nothing else was there."""
+        while host.record.queued:
+            key, value = host.first(self._tables.queue)
+            if target := t.readable_target(value, host.record.name):
+                return key, target
+            # Written at once: the next look at the queue must not find it there again.
+            batch = t.batch()
+            batch.delete(key, self._tables.in_queue)
+            host.drop(key)
+            self._counts["queued"] -= 1
+            self._set_aside(batch, b"queue", key, value)
+            self._hosts.note(batch, host)
+            batch.put(b"counts", t.encode(self.counts()), self._tables.in_meta)
+            self._tables.write(batch)
+            self._commit.note_write()
+        return None
+
+    def _set_aside(self, batch: Any, family: bytes, key: bytes, value: bytes) -> None:
+        if not self._counts["poisoned"]:
+            logger.warning(
+                "%s: a record of %r cannot be read; it is set aside, and so are others like it",
+                self._tables.folder,
+                family.decode(),
+            )
+        self._counts["poisoned"] += 1
+        batch.put(family + b":" + key, value, self._tables.in_poisoned)
+
     def _site_version(self, domain: str) -> int:
         version = self._versions.get(domain)
         if version is None:
@@ -334,7 +368,7 @@ class RocksFrontier:
 
     def _past_of(self, target: Target) -> History | None:
         raw = self._tables.seen.get(target.fingerprint) if target.fingerprint else None
-        return t.decode_history(raw) if raw else None
+        return readable_history(raw)
 
     def _hand_out(self, batch: Any, token: int, held: _Held, now: float) -> None:
         """Note the lease, and durably that its host is not free: the request may go out any moment."""
@@ -464,9 +498,11 @@ class RocksFrontier:
                 self._next_delayed_at = t.due_of(key)
                 break
             self._woken = key
-            target = t.decode_target(value)
             batch.delete(key, self._tables.in_delayed)
             self._counts["delayed"] -= 1
+            if not (target := t.readable_target(value)):
+                self._set_aside(batch, b"delayed", key, value)
+                continue
             host = self._hosts.get(target.host, batch)
             self._enqueue(batch, host, target)
             self._hosts.note(batch, host)

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from lycosa.frontier.books import Lines, Sum
-from lycosa.frontier.tables import HostRecord, Tables, decode_history, decode_target, due_of, first_due, site_notes
+from lycosa.frontier.poison import readable_history
+from lycosa.frontier.tables import HostRecord, Tables, due_of, first_due, readable_target, site_notes
 from lycosa.model import History, Target
 from lycosa.ports import Counts
 
@@ -38,20 +39,22 @@ class RocksBooks:
         for key, raw in self.tables.queue.items(from_key=prefix + host.cursor) if host.queued else ():
             if not key.startswith(prefix):
                 return
-            yield decode_target(raw)
+            if target := readable_target(raw):
+                yield target
 
     def queued(self) -> Iterator[Target]:
-        return (decode_target(raw) for raw in self.tables.queue.values())
+        return (target for raw in self.tables.queue.values() if (target := readable_target(raw)))
 
     def retries(self) -> Iterator[tuple[float, Target]]:
-        return ((due_of(key), decode_target(raw)) for key, raw in self.tables.delayed.items())
+        rows = ((due_of(key), readable_target(raw)) for key, raw in self.tables.delayed.items())
+        return ((due, target) for due, target in rows if target)
 
     def history(self, host: str, fingerprint: bytes) -> History | None:
         raw = self.tables.seen.get(fingerprint)
-        return decode_history(raw) if raw else None
+        return readable_history(raw)
 
     def histories(self) -> Iterator[History]:
-        return (decode_history(raw) for raw in self.tables.seen.values() if raw)
+        return (past for raw in self.tables.seen.values() if (past := readable_history(raw)))
 
     def is_known(self, host: str, fingerprint: bytes) -> bool:
         return self.tables.seen.get(fingerprint) is not None

@@ -23,6 +23,7 @@ import msgspec
 
 from lycosa.errors import SettingsError
 from lycosa.frontier.bloom import BloomFilter
+from lycosa.frontier.poison import UNREADABLE
 from lycosa.frontier.rules import FrontierRules
 from lycosa.frontier.tables import Tables
 from lycosa.model import Target
@@ -146,11 +147,18 @@ class SeenTable:
         if self.is_exact:
             return iter(rows)
         waiting = chain(self._tables.queue.values(), self._tables.delayed.values())
-        marks = (_decode_marked(raw).fingerprint for raw in waiting)
-        return chain(rows, (mark for mark in marks if mark))
+        return chain(rows, (mark for raw in waiting if (mark := _mark_in(raw))))
 
     def _check_mode(self, mode: str) -> None:
         """A crawl keeps its mode: the rows that "exact" looks for were never written by "bloom"."""
         before = (self._tables.meta.get(b"seen") or mode.encode()).decode()
         if before != mode:
             raise SettingsError(f"seen: this crawl was begun with {before!r} and cannot go on with {mode!r}")
+
+
+def _mark_in(raw: bytes) -> bytes:
+    """The fingerprint of a queued target; empty if it has none, or cannot be read: then it is set aside later."""
+    try:
+        return _decode_marked(raw).fingerprint
+    except UNREADABLE:
+        return b""

@@ -10,6 +10,7 @@ robots    origin                                          -> the robots record, 
 sites     registered domain                               -> version (8) · the notes on it, opaque
 contents  digest                                          -> URL under which this content was stored first
 bands, signatures                                         -> the groups of like texts (see `dedupe/rocks.py`)
+poisoned  family · : · key                                -> a value that could not be read, set aside
 meta      format, counters, serial, epoch, mode of the URL-seen test, the key of this crawl's hashes
 """
 
@@ -39,11 +40,24 @@ from rocksdict import (
 from lycosa.dedupe.rocks import FAMILIES as GROUP_FAMILIES
 from lycosa.dedupe.rocks import GroupTables
 from lycosa.errors import BackendLost, FolderInUse, SettingsError
-from lycosa.frontier.rules import OriginState
-from lycosa.model import History, SiteNews, Target
+from lycosa.frontier.poison import UNREADABLE
+from lycosa.frontier.rules import OriginState, host_of_origin
+from lycosa.model import SiteNews, Target, origin_of
 from lycosa.ports import Counts
 
-BASE_FAMILIES = ("queue", "seen", "hosts", "waiting", "parked", "delayed", "robots", "sites", "contents", "meta")
+BASE_FAMILIES = (
+    "queue",
+    "seen",
+    "hosts",
+    "waiting",
+    "parked",
+    "delayed",
+    "robots",
+    "sites",
+    "contents",
+    "poisoned",
+    "meta",
+)
 FAMILIES = (*BASE_FAMILIES, *GROUP_FAMILIES)
 FORMAT = 3
 _BLOCK_CACHE_BYTES = 32 * 1024 * 1024
@@ -85,9 +99,18 @@ class HostRecord(msgspec.Struct, array_like=True, gc=False):
 
 encode = msgspec.msgpack.Encoder().encode
 decode_target = msgspec.msgpack.Decoder(Target).decode
-decode_history = msgspec.msgpack.Decoder(History).decode
 decode_host = msgspec.msgpack.Decoder(HostRecord).decode
 decode_counts = msgspec.msgpack.Decoder(Counts).decode
+
+
+def readable_target(raw: bytes, host: str = "") -> Target | None:
+    """The target that these bytes are; None if they are none, or none of this host."""
+    try:
+        target = decode_target(raw)
+    except UNREADABLE:
+        return None
+    is_whole = not host or (target.host == host and host_of_origin(origin_of(target.url)) == host)
+    return target if is_whole else None
 
 
 def queue_key(host_number: int, rank: int, serial: int) -> bytes:
@@ -125,11 +148,12 @@ class Tables:
         self.queue, self.seen, self.hosts = families["queue"], families["seen"], families["hosts"]
         self.waiting, self.parked, self.delayed = families["waiting"], families["parked"], families["delayed"]
         self.robots, self.contents, self.meta = families["robots"], families["contents"], families["meta"]
-        self.sites = families["sites"]
+        self.sites, self.poisoned = families["sites"], families["poisoned"]
         handles: dict[str, ColumnFamily] = {n: self._db.get_column_family_handle(n) for n in BASE_FAMILIES}
         self.in_queue, self.in_seen, self.in_hosts = handles["queue"], handles["seen"], handles["hosts"]
         self.in_waiting, self.in_parked = handles["waiting"], handles["parked"]
         self.in_delayed, self.in_robots, self.in_sites = handles["delayed"], handles["robots"], handles["sites"]
+        self.in_poisoned = handles["poisoned"]
         self.in_contents, self.in_meta = handles["contents"], handles["meta"]
         self.groups: GroupTables | None = GroupTables.of(self._db)
         self._check_format()

@@ -16,6 +16,7 @@
 --   c, k         digest -> URL that has this content; digest -> claim
 --   u<point>     the last request to a registered domain, whose hosts all stand at one point of the ring
 --   a<address>   the last request to an address; of whichever partition the address falls to
+--   p            what could not be read, set aside
 --   g, o         the ring: points and owners, and the list of its nodes
 --
 -- Times are POSIX seconds. Redis counts them, and nobody else: machines need not agree on the time.
@@ -200,6 +201,20 @@ local function dequeue(host, rank, value)
       end
     end
   end
+end
+
+-- ---- what somebody else wrote
+
+local function set_aside(value)
+  call('RPUSH', tag .. 'p', value)
+  state.poisoned = (state.poisoned or 0) + 1
+  has_changed = true
+end
+
+-- An array of ours, or nothing.
+local function readable(packed)
+  local is_whole, value = pcall(cmsgpack.unpack, packed)
+  return is_whole and type(value) == 'table' and value or nil
 end
 
 -- ---- known URLs

@@ -25,11 +25,16 @@ if args.is_again then
   end
 end
 for _, member in ipairs(call('ZRANGEBYSCORE', tag .. 'd', '-inf', now, 'LIMIT', 0, MAX_WOKEN)) do
-  local retry = cmsgpack.unpack(member)
+  local retry = readable(member)
+  local host = retry and type(retry[4]) == 'string' and type(retry[3]) == 'number' and find_host(tostring(retry[2]))
   call('ZREM', tag .. 'd', member)
   state.delayed = state.delayed - 1
-  enqueue(find_host(retry[2]), retry[3], retry[4])
   are_retries_touched = true
+  if host then
+    enqueue(host, retry[3], retry[4])
+  else
+    set_aside(member)
+  end
 end
 save_hosts()
 
@@ -102,12 +107,31 @@ local function hand_out(host, rank, value, entry, robots_at)
   blobs[#blobs + 1] = past or ''
 end
 
+-- Rank, value and fields of the first of a host's queue. What cannot be read is set aside; nothing if that was all.
+local function first_of(host)
+  local ranks = host.record[RANKS]
+  while ranks[1] do
+    local rank = ranks[1]
+    local value = call('LINDEX', tag .. 'q' .. rank .. ':' .. host.name, 0)
+    local entry = readable(value)
+    local is_target = entry and type(entry[2]) == 'string' and type(entry[3]) == 'number'
+    -- The mark of an origin, then a path: of any other the rules would be asked for again and again.
+    if is_target and type(entry[1]) == 'string' and string.match(entry[1], '^s?:?%d*/') then
+      return rank, value, entry
+    end
+    dequeue(host, rank, '')
+    set_aside(value)
+    host.is_dirty = true
+  end
+end
+
 -- The first of a host's queue, or its robots.txt; nothing if the host must wait for that.
 local function lease(host)
   local record = host.record
-  local rank = record[RANKS][1]
-  local value = call('LINDEX', tag .. 'q' .. rank .. ':' .. host.name, 0)
-  local entry = cmsgpack.unpack(value)
+  local rank, value, entry = first_of(host)
+  if not rank then
+    return
+  end
   if rank == 0 then
     return hand_out(host, rank, value, entry, 0)
   end
