@@ -12,7 +12,7 @@ from zlib import crc32
 import msgspec
 
 from lycosa.dedupe.repetition import Repetition, penalised
-from lycosa.model import Refusal, origin_of
+from lycosa.model import Refusal, Target, origin_of
 from lycosa.policy import traps
 from lycosa.policy.soft_404 import is_soft_404, sketch
 from lycosa.policy.template import family_of, has_drawn_segment, template_of
@@ -141,7 +141,9 @@ class Site:
         "domain",
         "has_changed",
         "is_seeded",
+        "learnt",
         "notes",
+        "paid",
         "under_way",
         "unsent",
         "version",
@@ -154,9 +156,13 @@ class Site:
         self.notes = _decode(raw) if raw else SiteNotes()
         # Requests that are out: each may cost as much as one can.
         self.under_way = 0
+        # Requests since the notes were last sent, and since they are here.
         self.unsent = 0
+        self.paid = 0
         self.has_changed = False
         self._windows: dict[str, _Window] = {}
+        # The origins of which some parts are known to change nothing, with these parts.
+        self.learnt = self._learnt_parts()
         # Whether some template has been useless for a while; looked at on every page, so not counted each time.
         self._has_barren = any(
             counts.barren >= _BARREN for origin in self.notes.origins.values() for counts in origin.templates.values()
@@ -237,12 +243,7 @@ class Site:
 
     def meaningless_of(self, origin: str) -> list[str]:
         """The parts of URLs of an origin that change nothing."""
-        known = self.notes.origins.get(origin)
-        return known.meaningless if known else []
-
-    def learnt(self) -> dict[str, list[str]]:
-        """The origins of which some parts are known to change nothing, with these parts."""
-        return {name: origin.meaningless for name, origin in self.notes.origins.items() if origin.meaningless}
+        return self.learnt.get(origin, [])
 
     def is_soft_404(self, spot: Spot, text: str) -> bool:
         """Whether a page is what its host answers to any URL. A home page never is."""
@@ -265,25 +266,25 @@ class Site:
         notes.requests += 1
         notes.spent = max(0.0, notes.spent + price)
         self.unsent += 1
+        self.paid += 1
 
-    def new_links(self, fingerprints: Sequence[bytes]) -> list[bool]:
-        """Which of the links no page of this domain had before, as far as is remembered."""
+    def new_links(self, links: Iterable[Target]) -> list[str]:
+        """The URLs among these that no page of this domain led to before, as far as is remembered."""
         notes = self.notes
         if not notes.links:
             notes.links = bytearray(_FEW_LINKS_BYTES)
         elif notes.linked * _BITS_PER_LINK > len(notes.links) * 8:
             notes.links, notes.linked = bytearray(_MANY_LINKS_BYTES), 0
-        memory, mask, answers = notes.links, len(notes.links) * 8 - 1, []
-        for fingerprint in fingerprints:
-            number = int.from_bytes(fingerprint)
+        memory, mask, new = notes.links, len(notes.links) * 8 - 1, []
+        for link in links:
+            number = int.from_bytes(link.fingerprint)
             one, other = number & mask, number >> 20 & mask
-            is_new = not (memory[one >> 3] >> (one & 7) & memory[other >> 3] >> (other & 7) & 1)
-            answers.append(is_new)
-            if is_new:
+            if not memory[one >> 3] >> (one & 7) & memory[other >> 3] >> (other & 7) & 1:
                 memory[one >> 3] |= 1 << (one & 7)
                 memory[other >> 3] |= 1 << (other & 7)
-                notes.linked += 1
-        return answers
+                new.append(link.url)
+        notes.linked += len(new)
+        return new
 
     def note_page(self, spot: Spot, found: Found) -> None:
         """A page was visited."""
@@ -292,16 +293,18 @@ class Site:
         known.repetition = known.repetition.after(is_repeat=found.is_repeat)
         is_new = not found.is_duplicate and self._is_new_shape(found.shape)
         self.pay(traps.page_price(has_new_content=is_new, new=len(found.new), known=found.known))
-        before = notes.strange
-        notes.strange = traps.after_page(before, new=len(found.new), known=found.known)
-        self.has_changed |= traps.is_maze(notes.strange) > traps.is_maze(before)
+        strange = traps.after_page(notes.strange, new=len(found.new), known=found.known)
+        self.has_changed |= strange > notes.strange and traps.is_maze(strange)
+        notes.strange = strange
         self.note_yield(spot, is_useful=is_new or self._leads_elsewhere(known, spot, found.new))
 
     def note_yield(self, spot: Spot, *, is_useful: bool) -> None:
         """A visit of this kind of page was of use, or not."""
         known = self.origin(spot.origin)
         self._after_visit(known.templates, spot.template_mark, traps.TEMPLATE_PATIENCE, is_useful=is_useful)
-        self._after_visit(known.families, spot.family_mark, traps.FAMILY_PATIENCE, is_useful=is_useful)
+        # Without a query a template is a family by itself, and would never outlast itself.
+        if spot.family_mark != spot.template_mark:
+            self._after_visit(known.families, spot.family_mark, traps.FAMILY_PATIENCE, is_useful=is_useful)
 
     def note_missing(self, origin: str) -> None:
         """The origin says 404 where there is nothing: there is no need to ask."""
@@ -378,8 +381,11 @@ class Site:
             window.renamed.append(key)
         if known.meaningless == before:
             return []
-        self.has_changed = True
+        self.has_changed, self.learnt = True, self._learnt_parts()
         return [without(path, known.meaningless) for path in window.renamed]
+
+    def _learnt_parts(self) -> dict[str, list[str]]:
+        return {name: origin.meaningless for name, origin in self.notes.origins.items() if origin.meaningless}
 
     def _compare_longer(self, known: OriginNotes, window: _Window, key: str, digest: int, own: set[str]) -> None:
         """Hold a page against those that have one variable more."""

@@ -26,6 +26,7 @@ from lycosa.url.memo import KnownLink, LinkPolicy
 
 # Entries of about 100 bytes, over all sites that are kept ready.
 MAX_WEIGHT = 300_000
+FULL_WEIGHT = MAX_WEIGHT * 9 // 10
 # Notes are sent at the first visits of a site, then every so often, and when they say something new.
 VISITS_PER_NEWS = 8
 # The path of a URL that cannot exist begins like this, so that whoever reads it in a log knows what it was.
@@ -131,7 +132,7 @@ class Sitebook:
     def renaming(self, lease: Lease) -> Renaming | None:
         """How links to this site are known by what was learnt of it; None if by nothing but their keys."""
         visit = self._under_way.get(lease.token)
-        learnt = visit.site.learnt() if visit else {}
+        learnt = visit.site.learnt if visit else {}
         if not learnt:
             return None
 
@@ -204,7 +205,7 @@ class Sitebook:
     def _learn_page(self, site: Site, spot: Spot, target: Target, outcome: Stored | Duplicate) -> list[bytes]:
         original = outcome.original if isinstance(outcome, Duplicate) else ""
         new = self._new_on_site(site, target, outcome.discovered) if outcome.discovered else []
-        known = _known_links(outcome.links, new, spot.origin, target.url) if new else 0
+        known = _known_links(outcome.links, new, spot.origin, site.domain) if new else 0
         # What has no words is what its bytes are.
         shape = shape_of_text(telling_text(outcome.page)) or mark_of_bytes(outcome.digest)
         placement = outcome.placement
@@ -223,19 +224,14 @@ class Sitebook:
         return [self._policy.fingerprint(origin + renamed) for renamed in site.compare(spot, key, digest)]
 
     def _new_on_site(self, site: Site, target: Target, discovered: list[Target]) -> list[str]:
-        ours = [
-            each
-            for each in discovered
-            if each.fingerprint and (each.host == target.host or registered_domain(each.host) == site.domain)
-        ]
-        is_new = site.new_links([each.fingerprint for each in ours])
-        return [each.url for each, new in zip(ours, is_new, strict=True) if new]
+        host, domain = target.host, site.domain
+        return site.new_links(
+            [each for each in discovered if each.host == host or registered_domain(each.host) == domain]
+        )
 
     def _leads_on(self, site: Site, discovered: list[Target]) -> bool:
         """Whether a redirect leads to something that is not known yet."""
-        return any(
-            registered_domain(each.host) != site.domain or site.new_links([each.fingerprint])[0] for each in discovered
-        )
+        return any(registered_domain(each.host) != site.domain or site.new_links([each]) for each in discovered)
 
     def _probe(self, origin: str, target: Target) -> Target:
         mark = self._policy.fingerprint(f"{origin}{PROBE_PATH}").hex()
@@ -260,16 +256,14 @@ class Sitebook:
     def _news(self, site: Site) -> SiteNews | None:
         requests = site.notes.requests
         is_early = requests <= VISITS_PER_NEWS and requests & (requests - 1) == 0
-        if not (site.has_changed or is_early or site.unsent >= VISITS_PER_NEWS or self._is_full()):
+        # Memory that is full may lose notes as soon as they are taken: those must not begin anew each time.
+        is_at_risk = self._weight > FULL_WEIGHT and site.paid <= VISITS_PER_NEWS
+        if not (site.has_changed or is_early or is_at_risk or site.unsent >= VISITS_PER_NEWS):
             return None
         self._weigh(site)
         site.version += 1
         site.unsent, site.has_changed = 0, False
         return SiteNews(site.domain, site.version, site.encoded())
-
-    def _is_full(self) -> bool:
-        """Whether notes are about to be forgotten: then none may wait to be sent."""
-        return self._weight > MAX_WEIGHT * 0.9
 
     def _weigh(self, site: Site) -> None:
         if self._sites.get(site.domain) is not site:
@@ -293,9 +287,9 @@ def _host_of(url: str) -> str:
     return authority[: authority.index("]") + 1] if authority.startswith("[") else authority.partition(":")[0]
 
 
-def _known_links(links: Links, new: list[str], origin: str, own: str) -> int:
-    """How many links of a page lead to pages of its domain that were known, itself left out; not all are counted."""
-    met, domain = {own, *new}, registered_domain(_host_of(own))
+def _known_links(links: Links, new: list[str], origin: str, domain: str) -> int:
+    """How many links of a page lead to pages of its domain that were known; not all are counted."""
+    met = set(new)
     enough = len(met) + MAX_KNOWN
     for url in links.targets:
         if url not in met and (url.startswith(origin) or registered_domain(_host_of(url)) == domain):

@@ -9,6 +9,7 @@ MAX_TEMPLATE_SEGMENTS = 8
 # Longer words are titles, even without a hyphen.
 _MIN_TITLE = 25
 _NUMBER = re.compile(r"[0-9]+")
+_UUID_CHARS = 36
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 _HEX = re.compile(r"(?=[0-9a-f]*[0-9])[0-9a-f]{8,}", re.IGNORECASE)
 # Sixteen and more letters and digits, mixed: what no person would choose as a name.
@@ -18,8 +19,6 @@ _EXTENSION = re.compile(r"\.[a-z][a-z0-9]{0,4}$", re.IGNORECASE)
 _DRAWN = ("{hex}", "{token}")
 
 
-# A target is asked about when it is leased and again when its visit is over.
-@lru_cache(maxsize=4096)
 def template_of(path_and_query: str) -> str:
     """The template of a URL within its host: `/2026/05/a-title.html?p=3` is `/{n}/{n}/{slug}.html?p={n}`."""
     path, question_mark, query = path_and_query.partition("?")
@@ -58,10 +57,13 @@ def shape_of(segment: str) -> str:
     if segment == "{deeper}":
         return segment
     stem, extension = segment, ""
-    if found := _EXTENSION.search(segment):
+    if "." in segment and (found := _EXTENSION.search(segment)):
         stem, extension = segment[: found.start()], found[0]
     if not stem:
         return segment
+    # Most of what is no plain word is a title: five patterns would have to be tried before that is clear.
+    if stem[: stem.find("-")].isalpha() and "." not in stem and "-" in stem and len(stem) != _UUID_CHARS:
+        return "{slug}" + extension
     if _NUMBER.fullmatch(stem):
         return "{n}" + extension
     if _UUID.fullmatch(stem) or _HEX.fullmatch(stem):
