@@ -46,8 +46,7 @@ def test_a_killed_worker_is_replaced(space: Path) -> None:
     assert crawled.ends["one"].summary["worker_restarts"] == 1
 
 
-# A content that the dead machine had claimed is waited for until its lease would have ended.
-@pytest.mark.full
+# It also gives up the contents that its past had claimed: nobody waits until those leases would have ended.
 def test_a_killed_machine_that_comes_back_takes_its_place(space: Path) -> None:
     def kill(machines: Machines) -> None:
         machines.strike()

@@ -266,6 +266,23 @@ async def test_a_finished_crawl_is_finished_for_all(machine: Open) -> None:
     assert await second.frontier.is_finished()
 
 
+async def test_a_crawl_stays_finished_while_a_machine_leaves(machine: Open) -> None:
+    first, second = machine("a"), machine("b")
+    await second.frontier.is_finished()
+    frontier, looks = redis_of(first), list[list[int]]()
+    look = frontier._look
+
+    async def look_and_let_the_other_leave() -> list[int]:
+        looks.append(await look())
+        if len(looks) == 1:
+            await second.frontier.close()
+        return looks[-1]
+
+    frontier._look = look_and_let_the_other_leave  # type: ignore[method-assign]
+    assert await frontier.is_finished()
+    assert len(looks) == 3, "it looked again after the change"
+
+
 async def test_the_second_claimant_waits_also_on_another_machine(machine: Open) -> None:
     first, second = machine("a", workers=1), machine("b", workers=1)
     await first.open_hosts("x/1")

@@ -236,9 +236,15 @@ class RedisFrontier:
         await self._ready()
         if self._is_busy() and self._is_fresh():
             return False
-        # Two looks with nothing changed in between are one look at all partitions in the same moment.
+        # Two looks with nothing changed in between are one look at all partitions in the same moment. A machine that
+        # leaves also changes them, and is no reason to go on.
         before = await self._look()
-        return not self._is_busy() and before == await self._look()
+        while not self._is_busy():
+            after = await self._look()
+            if after == before:
+                return True
+            before = after
+        return False
 
     # ---- the rest of the interface
 
