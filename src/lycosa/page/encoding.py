@@ -26,6 +26,12 @@ _LATE_META_BYTES = 16 * 1024
 _SNIFF_BYTES = 4096
 
 _HEADER_CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([^\s"';,]+)""", re.IGNORECASE)
+# How most pages begin; whatever else stands before a <meta> is left to the parser.
+_PLAIN_META = re.compile(
+    rb"""\s*(?:<!doctype[^<>]*>\s*)?(?:<html(?:\s[^<>"']*(?:"[^"<>]*"[^<>"']*)*)?>\s*)?(?:<head>\s*)?"""
+    rb"""<meta\s+charset\s*=\s*["']?utf-?8["']?\s*/?>""",
+    re.IGNORECASE,
+)
 _XML_ENCODING = re.compile(rb"""<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9._:-]+)["']""")
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
 _CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
@@ -125,6 +131,8 @@ def charset_of_label(label: str) -> str:
 def declared_in(body: bytes) -> str:
     """The charset a page declares by <meta> or XML declaration near its start, or an empty string."""
     head = body[:_PRESCAN_BYTES]
+    if _PLAIN_META.match(head):
+        return "utf-8"
     if charset := _declared(head) or (_declared(body[:_LATE_META_BYTES]) if len(body) > len(head) else ""):
         return charset
     if match := _XML_ENCODING.match(head.lstrip()):
