@@ -8,6 +8,7 @@
  * modes.c       the rules of tree construction, mode by mode
  * tables.c      those of tables; foreign.c: of SVG and MathML; doctype.c: of old pages
  * walk.c        the elements that matter, in the order of the tree
+ * utf8.c        a text of Python as UTF-8
  * values.c      values and texts as Python strings
  * head.c        <title>, <meta>, <base>, <link rel=canonical>
  * links.c       links and their anchor texts
@@ -19,16 +20,11 @@
 #ifndef LYCOSA_HTML_H
 #define LYCOSA_HTML_H
 
-#ifndef PY_SSIZE_T_CLEAN
-#define PY_SSIZE_T_CLEAN
-#endif
-#include <Python.h>
+#include "feed.h"
+#include "utf8.h"
 #include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "feed.h"
 
 /* Where open elements end, as in browsers: what is opened deeper has no content of its own. */
 enum { MAX_OPEN = 512 };
@@ -135,7 +131,6 @@ const char *resolve_reference(const char *at, const char *end, int in_attribute,
 
 /* Well-formed as RFC 3629 says: nothing overlong, no surrogates. */
 int is_utf8(const char *at, size_t length);
-int utf8_write(char *to, uint32_t point);
 /* One character; text is well-formed UTF-8. */
 static inline const char *utf8_read(const char *at, uint32_t *point) {
     const unsigned char *c = (const unsigned char *)at;

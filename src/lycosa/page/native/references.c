@@ -40,29 +40,6 @@ int is_utf8(const char *at, size_t length) {
     return 1;
 }
 
-int utf8_write(char *to, uint32_t point) {
-    if (point < 0x80) {
-        to[0] = (char)point;
-        return 1;
-    }
-    if (point < 0x800) {
-        to[0] = (char)(0xc0 | point >> 6);
-        to[1] = (char)(0x80 | (point & 63));
-        return 2;
-    }
-    if (point < 0x10000) {
-        to[0] = (char)(0xe0 | point >> 12);
-        to[1] = (char)(0x80 | (point >> 6 & 63));
-        to[2] = (char)(0x80 | (point & 63));
-        return 3;
-    }
-    to[0] = (char)(0xf0 | point >> 18);
-    to[1] = (char)(0x80 | (point >> 12 & 63));
-    to[2] = (char)(0x80 | (point >> 6 & 63));
-    to[3] = (char)(0x80 | (point & 63));
-    return 4;
-}
-
 int is_wide_space(uint32_t point) {
     if (point < 0x80)
         return point == ' ' || (point >= 9 && point <= 13) || (point >= 0x1c && point <= 0x1f);

@@ -12,12 +12,8 @@
 #ifndef LYCOSA_CONTENT_H
 #define LYCOSA_CONTENT_H
 
-#ifndef PY_SSIZE_T_CLEAN
-#define PY_SSIZE_T_CLEAN
-#endif
-#include <Python.h>
+#include "../../native/utf8.h"
 #include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -60,29 +56,6 @@ static inline uint32_t hash_mix(uint32_t hash) {
     return hash ^ (hash >> 12);
 }
 #define HASH_START 2166136261u
-
-static inline int utf8_write(char *to, uint32_t point) {
-    if (point < 0x80) {
-        to[0] = (char)point;
-        return 1;
-    }
-    if (point < 0x800) {
-        to[0] = (char)(0xc0 | point >> 6);
-        to[1] = (char)(0x80 | (point & 63));
-        return 2;
-    }
-    if (point < 0x10000) {
-        to[0] = (char)(0xe0 | point >> 12);
-        to[1] = (char)(0x80 | (point >> 6 & 63));
-        to[2] = (char)(0x80 | (point & 63));
-        return 3;
-    }
-    to[0] = (char)(0xf0 | point >> 18);
-    to[1] = (char)(0x80 | (point >> 12 & 63));
-    to[2] = (char)(0x80 | (point >> 6 & 63));
-    to[3] = (char)(0x80 | (point & 63));
-    return 4;
-}
 
 /* One code point; never reads past `end`. */
 static inline const char *utf8_read(const char *at, const char *end, uint32_t *point) {

@@ -6,30 +6,6 @@ typedef struct {
     PyObject_HEAD Model model;
 } ModelObject;
 
-/* UTF-8 of a text that has lone surrogates, which no encoding has: they become U+FFFD. */
-static char *repaired_utf8(PyObject *text, Py_ssize_t *length) {
-    Py_ssize_t count = PyUnicode_GET_LENGTH(text);
-    int kind = PyUnicode_KIND(text);
-    const void *data = PyUnicode_DATA(text);
-    char *bytes = malloc((size_t)count * 4 + 1), *to = bytes;
-    for (Py_ssize_t i = 0; bytes && i < count; i++) {
-        uint32_t point = PyUnicode_READ(kind, data, i);
-        to += utf8_write(to, point >= 0xd800 && point < 0xe000 ? 0xfffd : point);
-    }
-    *length = bytes ? to - bytes : 0;
-    return bytes;
-}
-
-/* A text as UTF-8; `owned` is to be freed. */
-static const char *utf8_of(PyObject *text, Py_ssize_t *length, char **owned) {
-    *owned = NULL;
-    const char *bytes = PyUnicode_AsUTF8AndSize(text, length);
-    if (bytes || !PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
-        return bytes;
-    PyErr_Clear();
-    return *owned = repaired_utf8(text, length);
-}
-
 static PyObject *text_of(const char *bytes, size_t length) {
     return PyUnicode_DecodeUTF8(bytes ? bytes : "", (Py_ssize_t)length, "replace");
 }
@@ -47,11 +23,8 @@ static int scan_text(Document *document, PyObject *html, const int8_t *weights) 
     char *owned;
     Py_ssize_t length;
     const char *bytes = utf8_of(html, &length, &owned);
-    if (!bytes) {
-        if (!PyErr_Occurred())
-            PyErr_NoMemory();
+    if (!bytes)
         return -1;
-    }
     int failed = length > UINT32_MAX / 4 ? -1 : scan(document, bytes, (size_t)length, weights);
     free(owned);
     if (failed && !PyErr_Occurred())
