@@ -230,7 +230,7 @@ class Shape:
     rate: float
 
 
-FIRST, SECOND = Shape(180, 0.1), Shape(140, 0.08)
+FIRST, SECOND = Shape(420, 0.06), Shape(320, 0.05)
 DEPTH = 6
 
 
