@@ -11,7 +11,7 @@ from lycosa.clock import Clock, steady_clock
 from lycosa.crawler import Visitor
 from lycosa.discovery import Discovery, DiscoveryRules
 from lycosa.dispatch import Dispatch, EmbeddedFrontier
-from lycosa.errors import SettingsError
+from lycosa.errors import FolderInUse, SettingsError
 from lycosa.fetch.curl import CurlFetcher
 from lycosa.fetch.dns import Resolver
 from lycosa.fetch.gate import AddressGate
@@ -26,9 +26,10 @@ from lycosa.policy.priority import SEED
 from lycosa.policy.robots import product_token
 from lycosa.reading import Readings, Unwatched
 from lycosa.rulebook import Rulebook
-from lycosa.settings import Settings
+from lycosa.settings import Settings, as_toml, common
 from lycosa.sitebook import Sitebook, TrapRules
-from lycosa.store.folder import CrawlFolder
+from lycosa.store.files import replace_file
+from lycosa.store.folder import CrawlFolder, Lock, take_seat
 from lycosa.store.folder_store import FolderStore
 from lycosa.store.recover import Recovery, recover
 from lycosa.url.canonical import ParsedUrl, UrlLimits, parse_seed
@@ -243,13 +244,38 @@ def recover_folder(settings: Settings, folder: CrawlFolder, worker: int | None =
     return recover(folder, settings, parse, worker=worker)
 
 
+def recover_siblings(settings: Settings, folder: CrawlFolder) -> None:
+    """Put in order what commands of this machine left behind that were not started again."""
+    for sibling in folder.siblings():
+        try:
+            lock = sibling.lock(patience_seconds=0)
+        except FolderInUse:
+            continue  # it is at work
+        with lock:
+            recover_folder(settings, sibling)
+
+
+def hold_folder(path: Path, settings: Settings) -> tuple[CrawlFolder, Lock]:
+    """The folder of a crawl, made and held against others; where machines crawl together, a seat in it."""
+    if is_shared(settings.frontier):
+        return take_seat(path, settings.machine or gethostname())
+    folder = CrawlFolder(path)
+    folder.create()
+    return folder, folder.lock()
+
+
+def write_settings(folder: CrawlFolder, settings: Settings) -> None:
+    """Keep the settings in force for the next start; in a folder of several machines, those that all share too."""
+    replace_file(folder.own_settings, as_toml(settings), folder.home)
+    if folder.seat:
+        replace_file(folder.settings, as_toml(common(settings)), folder.home)
+
+
 def write_seeds(folder: CrawlFolder, seeds: Iterable[ParsedUrl]) -> None:
     """Add seeds to those the folder knows: they make the scope of the crawl, also after a restart."""
     known = [seed.url for seed in read_seeds(folder)]
     urls = dict.fromkeys(known + [seed.url for seed in seeds])
-    fresh = seeds_file(folder).with_suffix(".new")
-    fresh.write_text("".join(f"{url}\n" for url in urls), encoding="utf-8")
-    fresh.replace(seeds_file(folder))
+    replace_file(seeds_file(folder), "".join(f"{url}\n" for url in urls), folder.home)
 
 
 def read_seeds(folder: CrawlFolder) -> list[ParsedUrl]:

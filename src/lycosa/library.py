@@ -14,19 +14,22 @@ import msgspec
 from lycosa.build import (
     agree,
     begin_seconds,
+    hold_folder,
     make_worker,
     open_frontier,
     parse_seeds,
     recover_folder,
+    recover_siblings,
     seed_targets,
     write_seeds,
+    write_settings,
 )
 from lycosa.clock import steady_clock
 from lycosa.dispatch import Counter, EmbeddedFrontier, LocalDispatch
 from lycosa.errors import SettingsError
 from lycosa.model import Lease, OutcomeKind
 from lycosa.ports import Counts
-from lycosa.settings import as_toml, from_values
+from lycosa.settings import from_values
 from lycosa.store.folder import CrawlFolder
 from lycosa.worker import Kept
 
@@ -115,9 +118,8 @@ class Crawler:
     async def _crawl(self) -> AsyncGenerator[CrawledPage, None]:
         async with AsyncExitStack() as stack:
             path = self._folder or stack.enter_context(tempfile.TemporaryDirectory(prefix="lycosa-"))
-            folder = CrawlFolder(path)
-            folder.create()
-            stack.enter_context(folder.lock())
+            folder, lock = hold_folder(Path(path), self._settings)
+            stack.enter_context(lock)
             running = await stack.enter_async_context(self._running(folder))
             while page := await self._waiting.next(running):
                 yield page
@@ -127,9 +129,10 @@ class Crawler:
         """The crawl, as a task that ends with the last page; everything is closed when the context ends."""
         settings = self._settings
         settings, seeds = await agree(settings, self._seeds, self._asked)
-        folder.settings.write_text(as_toml(settings), encoding="utf-8")
+        write_settings(folder, settings)
         write_seeds(folder, seeds)
         recover_folder(settings, folder)
+        recover_siblings(settings, folder)
         clock = steady_clock()
         self._waiting = waiting = _WaitingPages()
         self._frontier = frontier = open_frontier(settings, folder.frontier, 1, clock)

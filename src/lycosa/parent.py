@@ -13,7 +13,17 @@ from typing import IO
 
 import msgspec
 
-from lycosa.build import agree, begin_seconds, open_frontier, recover_folder, seed_targets, worker_count, write_seeds
+from lycosa.build import (
+    agree,
+    begin_seconds,
+    open_frontier,
+    recover_folder,
+    recover_siblings,
+    seed_targets,
+    worker_count,
+    write_seeds,
+    write_settings,
+)
 from lycosa.clock import steady_clock
 from lycosa.dispatch import Counter, EmbeddedFrontier, recognise
 from lycosa.errors import BackendLost, LycosaError, SettingsError
@@ -22,7 +32,7 @@ from lycosa.nursery import Nursery, NurseryLost, WorkerProcess
 from lycosa.observe.tally import Tally
 from lycosa.ports import Counts
 from lycosa.reading import Slot
-from lycosa.settings import Settings, as_toml
+from lycosa.settings import Settings
 from lycosa.store.files import SyncFailed
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.recover import Recovery
@@ -104,9 +114,10 @@ class Parent:
         """Crawl until there is nothing left to do, or until `stop`."""
         self._settings, seeds = await agree(self._settings, seeds, self._asked)
         with self._disk():
-            self._write_settings()
+            write_settings(self._folder, self._settings)
             write_seeds(self._folder, seeds)
             self.recovery = recover_folder(self._settings, self._folder)
+            recover_siblings(self._settings, self._folder)
         self._frontier = frontier = open_frontier(self._settings, self._folder.frontier, self._workers, self._clock)
         self._counter = Counter(frontier, self._clock, self._settings.max_wait_seconds, begin_seconds(self._settings))
         self._counter.on_settled = self.tally.add
@@ -114,7 +125,7 @@ class Parent:
             await self._plant(frontier, seeds, revisit=revisit)
             if self._is_stopping:
                 return Ending.STOPPED
-            with self._disk(), (self._folder.path / "lycosa.log").open("ab") as log:
+            with self._disk(), self._folder.log.open("ab") as log:
                 await self._run_workers(log)
             is_finished = await frontier.is_finished()
             if is_finished:
@@ -123,12 +134,6 @@ class Parent:
         finally:
             with self._disk():
                 await frontier.close()
-
-    def _write_settings(self) -> None:
-        """Those in force, whole or not at all: the next start reads them."""
-        fresh = self._folder.settings.with_suffix(".new")
-        fresh.write_text(as_toml(self._settings), encoding="utf-8")
-        fresh.replace(self._folder.settings)
 
     @contextmanager
     def _disk(self) -> Iterator[None]:
@@ -195,7 +200,7 @@ class Parent:
                 continue
             self._deaths.append(self._clock())
             if len(self._deaths) == MAX_DEATHS_PER_MINUTE and self._clock() - self._deaths[0] < 60:
-                raise BackendLost(f"worker {number} keeps dying; {self._folder.path / 'lycosa.log'} says why")
+                raise BackendLost(f"worker {number} keeps dying; {self._folder.log} says why")
 
     async def _run_worker(self, number: int, nursery: Nursery) -> int:
         ours, theirs = socket.socketpair()
@@ -211,7 +216,8 @@ class Parent:
         self._processes[number] = process
         settings = msgspec.msgpack.encode(self._settings)
         assert self._frontier
-        server.order(Orders(number, str(self._folder.path), settings, self._frontier.crawl_key()))
+        folder, seat = str(self._folder.path), self._folder.seat
+        server.order(Orders(number, folder, seat, settings, self._frontier.crawl_key()))
         exited = asyncio.create_task(process.wait())
         watched = asyncio.create_task(self._watch(number, process))
         try:

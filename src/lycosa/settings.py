@@ -92,11 +92,15 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     durability: Literal["power", "process"] = "power"
 
     # The machine
+    machine: str = ""
     workers: Count = 0
     warc_bytes: Positive = 1024**3
     parquet_rows: Positive = 20_000
     report: bool = True
 
+
+# What a machine has, not what is crawled: of several machines each may have its own.
+OWN = frozenset({"machine", "workers", "connections", "dns_servers", "warc_bytes", "parquet_rows"})
 
 HELP: dict[str, str] = {
     "seeds": "URLs to start from.",
@@ -160,6 +164,7 @@ HELP: dict[str, str] = {
     "lease_seconds": "How long a worker may keep a URL before it is given to another.",
     "silence_seconds": "Of several machines: how long one may say nothing before its work is given to the others.",
     "durability": "power: survives a power cut (group fsync); process: survives kill -9.",
+    "machine": "Of several machines: this one's name in file names; its host name if empty.",
     "workers": "Worker processes; 0 means one per core.",
     "warc_bytes": "A WARC file is closed at this size.",
     "parquet_rows": "Rows per Parquet file.",
@@ -219,6 +224,11 @@ def as_toml(settings: Settings) -> str:
     for name, value in msgspec.to_builtins(settings).items():
         lines += [f"# {HELP[name]}", f"{name} = {_toml_value(value)}", ""]
     return "\n".join(lines)
+
+
+def common(settings: Settings) -> Settings:
+    """The settings without what is each machine's own affair."""
+    return msgspec.structs.replace(settings, **{name: getattr(Settings(), name) for name in OWN})
 
 
 def _toml_value(value: object) -> str:

@@ -115,6 +115,7 @@ class Orders(msgspec.Struct, frozen=True, array_like=True, tag=True):
 
     worker: int
     folder: str
+    seat: str
     settings: bytes
     crawl_key: bytes
 

@@ -37,7 +37,7 @@ async def _obey(orders: Orders, client: Client, slot: Slot) -> None:
     settings = msgspec.msgpack.decode(orders.settings, type=Settings)
     worker = make_worker(
         settings,
-        CrawlFolder(Path(orders.folder)),
+        CrawlFolder(Path(orders.folder), orders.seat),
         orders.worker,
         RemoteDispatch(client),
         orders.crawl_key,

@@ -38,13 +38,12 @@ class Ended:
 class Running:
     """A crawl under way. Used as a context it leaves no process behind."""
 
-    def __init__(self, arguments: Sequence[str], folder: Path) -> None:
+    def __init__(self, arguments: Sequence[str], said_in: Path) -> None:
         home = str(Path(lycosa.__file__).parents[1])
         path = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH"))))
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        self.log = folder / "lycosa.log"
-        self._out = folder.parent / f"{folder.name}.out"
-        self._err = folder.parent / f"{folder.name}.err"
+        said_in.parent.mkdir(parents=True, exist_ok=True)
+        self._out = said_in.parent / f"{said_in.name}.out"
+        self._err = said_in.parent / f"{said_in.name}.err"
         with self._out.open("wb") as out, self._err.open("wb") as err:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "lycosa.cli.main", *arguments],
@@ -114,7 +113,7 @@ def children_of(pid: int) -> list[int]:
         return []
 
 
-def start(web: Web, folder: Path, *arguments: str, **settings: Any) -> Running:
+def start(web: Web, folder: Path | str, *arguments: str, said_in: Path | None = None, **settings: Any) -> Running:
     """Start or go on with a crawl of a simulated web. Settings that are None keep their defaults."""
     chosen: dict[str, Any] = {
         "scope": "any",
@@ -128,7 +127,7 @@ def start(web: Web, folder: Path, *arguments: str, **settings: Any) -> Running:
         **settings,
     }
     sets = [f"--set={name}={json.dumps(value)}" for name, value in chosen.items() if value is not None]
-    return Running(["crawl", "--json", "--folder", str(folder), *sets, *arguments], folder)
+    return Running(["crawl", "--json", "--folder", str(folder), *sets, *arguments], said_in or Path(folder))
 
 
 def crawl(web: Web, folder: Path, *arguments: str, **settings: Any) -> Ended:

@@ -92,8 +92,8 @@ async def test_answers_find_their_calls_in_whatever_order(open_pair: Open) -> No
 
 async def test_orders_come_first(open_pair: Open) -> None:
     client, server = await open_pair(echo)
-    server.order(Orders(3, "/folder", b"settings", b"key"))
-    assert await client.orders == Orders(3, "/folder", b"settings", b"key")
+    server.order(Orders(3, "/folder", "seat", b"settings", b"key"))
+    assert await client.orders == Orders(3, "/folder", "seat", b"settings", b"key")
 
 
 class Sink(asyncio.Transport):

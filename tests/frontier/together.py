@@ -86,13 +86,16 @@ class Crawled:
 
 
 class Machines:
-    """Machines that crawl one web, each under a name, in a folder of its own."""
+    """Machines that crawl one web, each under a name, in a folder of its own or all in one."""
 
-    def __init__(self, space: Path, web: WitnessedWeb, address: str, **settings: Any) -> None:
+    def __init__(
+        self, space: Path, web: WitnessedWeb, address: str, *, one_folder: bool = False, **settings: Any
+    ) -> None:
         self.web = web
         self.killed_at: list[float] = []
         self.ended: dict[str, Ended] = {}
         self._space = space
+        self._has_one_folder = one_folder
         self._settings = {**SETTINGS, **settings, "frontier": address}
         self._running: dict[str, Running] = {}
 
@@ -100,12 +103,22 @@ class Machines:
         return self._running[name]
 
     @property
+    def names(self) -> set[str]:
+        return set(self._running)
+
+    @property
     def folders(self) -> list[Path]:
-        return [self._space / name for name in self._running]
+        return list(dict.fromkeys(self._folder_of(name) for name in self._running))
+
+    def _folder_of(self, name: str) -> Path:
+        return self._space / ("together" if self._has_one_folder else name)
 
     def start(self, name: str, **settings: Any) -> Running:
         """Start a machine, or start it again."""
-        self._running[name] = start(self.web, self._space / name, *self.web.seeds, **{**self._settings, **settings})
+        folder, said_in = self._folder_of(name), self._space / name
+        self._running[name] = start(
+            self.web, folder, *self.web.seeds, said_in=said_in, **{**self._settings, **settings}
+        )
         return self._running[name]
 
     def strike(self) -> None:
@@ -150,7 +163,7 @@ def crawl_together(
             if disturb:
                 machines.wait_for_requests(3)
                 disturb(machines)
-            machines.end(*({folder.name for folder in machines.folders} - {*machines.ended}))
+            machines.end(*(machines.names - {*machines.ended}))
         finally:
             machines.kill()
         requests, truth = web.requests, web.truth()

@@ -130,7 +130,7 @@ def test_damaged_messages_are_refused_by_their_schema(data: bytes) -> None:
 
 
 @fuzz
-@given(damaged(st.just(frame([Answer(0, Orders(0, "f", b"", b"")), Answer(1, Leases([]))]))))
+@given(damaged(st.just(frame([Answer(0, Orders(0, "f", "", b"", b"")), Answer(1, Leases([]))]))))
 def test_a_worker_refuses_damaged_answers(data: bytes) -> None:
     async def run() -> None:
         client = Client()

@@ -86,6 +86,19 @@ async def test_recovering_a_folder_in_order_changes_nothing(folder: CrawlFolder)
     assert tables(folder) == before
 
 
+async def test_a_seat_is_put_in_order_while_another_is_written(folder: CrawlFolder) -> None:
+    gone, busy = (CrawlFolder(folder.path, seat) for seat in ("one-aa", "two-bb"))
+    await crash(gone)
+    store = await crash(busy)
+    untouched = sorted(path.name for path in folder.path.rglob("*two-bb*.open"))
+    assert len(untouched) >= 2
+    assert run_recover(gone).rows == ROWS
+    assert sorted(path.name for path in folder.path.rglob("*.open")) == untouched
+    await store.close()
+    assert len(tables(folder)[0]) == 2 * ROWS
+    assert list(folder.path.rglob("*.open")) == []
+
+
 async def test_a_row_whose_record_was_cut_is_dropped(folder: CrawlFolder) -> None:
     await crash(folder)
     (warc,) = folder.open_warcs()

@@ -53,7 +53,6 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from lycosa.audit import Question, audit
-    from lycosa.cli.status import running_process
 
     folders = [show.open_folder(path) for path in options.folder or [Path("crawl")]]
     question = Question(
@@ -65,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
         domain_gap_seconds=options.domain_gap,
         allowed=dict(_allowance(text) for text in options.allow),
         has_links=options.links,
-        is_running=any(map(running_process, folders)),
+        is_running=any(folder.running_process() for folder in folders),
     )
     report = audit(folders, show.folder_settings(folders[0]), question)
     if options.json:

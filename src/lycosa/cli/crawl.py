@@ -81,18 +81,18 @@ def add_parser(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     import uvloop
 
-    from lycosa.build import is_shared, parse_seeds, read_seeds
+    from lycosa.build import hold_folder, is_shared, parse_seeds, read_seeds
     from lycosa.store.folder import CrawlFolder
 
-    folder = CrawlFolder(options.folder)
-    settings = _settings(options, folder)
+    whole = CrawlFolder(options.folder)
+    settings = _settings(options, whole)
     seeds = parse_seeds(_seed_texts(options, settings))
     # A crawl of many machines has its seeds in the store.
-    if not seeds and not read_seeds(folder) and not is_shared(settings.frontier):
+    if not seeds and not read_seeds(whole) and not is_shared(settings.frontier):
         raise SettingsError("no seeds: name a URL to start from, or --seeds FILE, or the --folder of a crawl")
-    folder.create()
-    with folder.lock() as lock:
-        return uvloop.run(_crawl(options, settings, folder, seeds, lock.fd))
+    folder, lock = hold_folder(whole.path, settings)
+    with lock:
+        return uvloop.run(_crawl(options, _settings(options, folder), folder, seeds, lock.fd))
 
 
 async def _crawl(
@@ -130,8 +130,8 @@ def _settings(options: argparse.Namespace, folder: CrawlFolder) -> Settings:
     """The folder's own settings, or defaults, then the file, then the command line."""
     from lycosa import settings as settings_file
 
-    config = options.config or (folder.settings if folder.settings.exists() else None)
-    return settings_file.load(config, _changes(options))
+    kept = (path for path in (folder.own_settings, folder.settings) if path.exists())
+    return settings_file.load(options.config or next(kept, None), _changes(options))
 
 
 def _changes(options: argparse.Namespace) -> dict[str, Any]:

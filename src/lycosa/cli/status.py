@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import fcntl
-import os
 import time
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -98,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
 def read_status(crawl: show.OpenedCrawl, max_hosts: int) -> Status:
     """The status of a crawl now."""
     folder, books = crawl.folder, crawl.books
-    process = running_process(folder) if folder else 0
+    process = folder.running_process() if folder else 0
     facts: dict[str, Any] = {
         "folder": str(folder.path) if folder else "",
         "process": process,
@@ -139,25 +137,6 @@ _NO_FRONTIER: dict[str, Any] = {
     "machines": [],
     "banned": [],
 }
-
-
-def running_process(folder: CrawlFolder) -> int:
-    """The process that crawls into this folder; 0 if none does.
-
-    Asks for a shared lock and lets go at once: a crawl that starts in that very microsecond would be refused.
-    """
-    try:
-        fd = os.open(folder.path / "lock", os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return 0
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        holder = os.pread(fd, 32, 0).decode("ascii", "replace").strip()
-        return int(holder) if holder.isdecimal() else -1
-    finally:
-        os.close(fd)
-    return 0
 
 
 def _state(crawl: show.OpenedCrawl, counts: Counts, *, is_running: bool) -> str:

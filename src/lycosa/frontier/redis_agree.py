@@ -10,10 +10,10 @@ from lycosa.errors import SettingsError
 from lycosa.frontier.redis_crawl import Crawl, open_crawl
 from lycosa.frontier.redis_link import Link
 from lycosa.frontier.redis_place import Address, parse_address
-from lycosa.settings import Settings
+from lycosa.settings import OWN, Settings
 
-# A machine's own affair: what it has, not what is crawled.
-LOCAL = frozenset({"frontier", "workers", "connections", "dns_servers", "warc_bytes", "parquet_rows", "seeds"})
+# Beside a machine's own affair: how it reaches the store, and the seeds, which are agreed on by themselves.
+LOCAL = OWN | {"frontier", "seeds"}
 
 
 class Agreement(msgspec.Struct, frozen=True):

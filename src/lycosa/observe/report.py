@@ -7,6 +7,7 @@ import time
 import duckdb
 
 from lycosa.errors import LycosaError
+from lycosa.store.files import replace_file
 from lycosa.store.folder import CrawlFolder
 
 
@@ -15,10 +16,8 @@ def write_report(folder: CrawlFolder) -> None:
     from lycosa.observe.report_figures import gather
     from lycosa.observe.report_page import render
 
-    unfinished = folder.report.with_suffix(".part")
     try:
-        page = render(gather(folder, time.time()))
-        unfinished.write_text(page, encoding="utf-8", errors="replace")
-        unfinished.replace(folder.report)
+        page = render(gather(folder.whole, time.time()))
+        replace_file(folder.report, page, folder.home)
     except (duckdb.Error, OSError) as error:
         raise LycosaError(f"{folder.report}: the report cannot be written: {error}") from error

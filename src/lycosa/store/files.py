@@ -8,10 +8,11 @@ from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 # Carried by a file until it is complete.
 OPEN = ".open"
-_NAME = re.compile(r"lycosa-\d{8}T\d{6}-w(\d+)-\d+\.")
+_NAME = re.compile(r"lycosa-\d{8}T\d{6}-(?:([a-z0-9-]+)-)?w(\d+)-\d+\.")
 
 
 class SyncFailed(Exception):
@@ -103,16 +104,23 @@ def publish(path: Path, *, durably: bool = True) -> None:
         sync_folder(path.parent)
 
 
+def replace_file(path: Path, text: str, beside: Path) -> None:
+    """Write a small file whole or not at all, by way of a folder on the same disk where nobody else writes."""
+    fresh = beside / f"{path.name}.new"
+    fresh.write_text(text, encoding="utf-8", errors="replace")
+    fresh.replace(path)
+
+
 def closed(path: Path) -> Path:
     """The name of a file once it is complete."""
     return path.with_name(path.name.removesuffix(OPEN))
 
 
 class Names:
-    """Names made of worker, time and a serial number, and of nothing that came from the web."""
+    """Names made of time, seat, worker and a serial number, and of nothing that came from the web."""
 
-    def __init__(self, worker: int, clock: Callable[[], float]) -> None:
-        self._worker = worker
+    def __init__(self, seat: str, worker: int, clock: Callable[[], float]) -> None:
+        self._maker = f"{seat}-w{worker}" if seat else f"w{worker}"
         self._clock = clock
         self._serial = 0
 
@@ -120,13 +128,20 @@ class Names:
         """A name not used before, also when the clock stands still or goes back."""
         while True:
             moment = datetime.fromtimestamp(self._clock(), UTC).strftime("%Y%m%dT%H%M%S")
-            name = f"lycosa-{moment}-w{self._worker}-{self._serial:05d}"
+            name = f"lycosa-{moment}-{self._maker}-{self._serial:05d}"
             self._serial += 1
             if not is_taken(name):
                 return name
 
 
-def worker_of(name: str) -> int | None:
-    """The worker that made a file, or None if the name is not one of ours."""
+class Maker(NamedTuple):
+    """Who wrote a file. The seat is empty in a folder that one command has for itself."""
+
+    seat: str
+    worker: int
+
+
+def maker_of(name: str) -> Maker | None:
+    """Who made a file, or None if the name is not one of ours."""
     match = _NAME.match(name)
-    return int(match[1]) if match else None
+    return Maker(match[1] or "", int(match[2])) if match else None

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
+import secrets
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from lycosa.errors import FolderInUse, SettingsError
-from lycosa.store.files import OPEN, worker_of
+from lycosa.store.files import OPEN, maker_of
 
 WARC = ".warc.gz"
 PARQUET = ".parquet"
 JOURNAL = ".journal"
+SEATS = "machines"
 # How long the workers of a dead parent are waited for; a worker at start needs a moment to notice.
 ORPHAN_SECONDS = 10.0
 
@@ -35,20 +38,42 @@ class Lock:
 
 
 class CrawlFolder:
-    """The layout of a crawl's folder. Making one touches nothing; `create` does."""
+    """The layout of a crawl's folder. Making one touches nothing; `create` does.
 
-    def __init__(self, path: Path | str) -> None:
+    Several commands that share a frontier may share a folder too: each has a seat, that is, a folder of its own within
+    (`home`) and a word in the names of its files. Without a seat the folder is seen as a whole.
+    """
+
+    def __init__(self, path: Path | str, seat: str = "") -> None:
         self.path = Path(path)
+        self.seat = seat
+        self.home = self.path / SEATS / seat if seat else self.path
         self.settings = self.path / "lycosa.toml"
-        self.frontier = self.path / "frontier"
+        self.own_settings = self.home / "lycosa.toml"
+        self.frontier = self.home / "frontier"
+        self.log = self.home / "lycosa.log"
         self.warc = self.path / "warc"
         self.pages = self.path / "pages"
         self.links = self.path / "links"
         self.report = self.path / "report.html"
-        self._lock = self.path / "lock"
+        self._lock = self.home / "lock"
 
     def __repr__(self) -> str:
-        return f"CrawlFolder({str(self.path)!r})"
+        return f"CrawlFolder({str(self.path)!r}, {self.seat!r})"
+
+    @property
+    def whole(self) -> CrawlFolder:
+        """The folder with the files of all seats."""
+        return CrawlFolder(self.path)
+
+    def seats(self) -> list[CrawlFolder]:
+        """The folder as each of its seats has it."""
+        return [CrawlFolder(self.path, home.name) for home in sorted((self.path / SEATS).glob("*"))]
+
+    def siblings(self) -> list[CrawlFolder]:
+        """The other seats of this machine."""
+        machine = _machine_of(self.seat)
+        return [other for other in self.seats() if machine == _machine_of(other.seat) and other.seat != self.seat]
 
     @property
     def exists(self) -> bool:
@@ -63,17 +88,26 @@ class CrawlFolder:
         except OSError as error:
             raise SettingsError(f"{self.path}: cannot be made a crawl's folder: {error.strerror}") from error
 
-    def lock(self) -> Lock:
-        """Hold the folder against other crawls; raises `FolderInUse` naming the process that has it.
+    def lock(self, patience_seconds: float = ORPHAN_SECONDS) -> Lock:
+        """Hold the folder, or the seat, against other crawls; raises `FolderInUse` naming the process that has it.
 
         The descriptor is inherited: while a worker of a dead parent still runs, the folder stays held. Such a worker
         leaves as soon as it looks up, so it is waited for.
         """
+        lock = self._own_lock(patience_seconds)
+        # Of a crawl that wants the whole and one that wants a seat, the later sees the other.
+        others = [self.whole] if self.seat else self.seats()
+        if holder := next((process for each in others if (process := each._holder())), 0):
+            lock.release()
+            raise FolderInUse(f"{self.path}: another crawl (process {holder}) is using this folder")
+        return lock
+
+    def _own_lock(self, patience_seconds: float) -> Lock:
         try:
             fd = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
             raise SettingsError(f"{self.path}: cannot be locked: {error.strerror}") from error
-        give_up_at = time.monotonic() + ORPHAN_SECONDS
+        give_up_at = time.monotonic() + patience_seconds
         while not _try_lock(fd):
             holder = os.pread(fd, 32, 0).decode("ascii", "replace").strip() or "unknown"
             if _is_running(holder) or time.monotonic() > give_up_at:
@@ -84,6 +118,25 @@ class CrawlFolder:
         os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
         os.set_inheritable(fd, True)
         return Lock(fd)
+
+    def running_process(self) -> int:
+        """A process that crawls into this folder, whatever its seat; 0 if none does, -1 if it cannot be named."""
+        return next((process for each in (self, *self.seats()) if (process := each._holder())), 0)
+
+    def _holder(self) -> int:
+        """Asks for a shared lock and lets go at once: a crawl that starts in that very microsecond is refused."""
+        try:
+            fd = os.open(self._lock, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return 0
+        try:
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(fd, 32, 0).decode("ascii", "replace").strip()
+            return int(holder) if holder.isdecimal() else -1
+        finally:
+            os.close(fd)
+        return 0
 
     def disk_bytes(self) -> int:
         """What the crawl takes on disk."""
@@ -99,21 +152,50 @@ class CrawlFolder:
         return sorted(self.warc.glob(f"*{WARC}"))
 
     def open_warcs(self, worker: int | None = None) -> list[Path]:
-        """WARC files being written, or left behind by a crash; of one worker or of all."""
-        return _made_by(worker, self.warc, WARC + OPEN)
+        """WARC files being written, or left behind by a crash; of this seat's worker, or of all it has."""
+        return self._made_by(worker, self.warc, WARC + OPEN)
 
     def journals(self, worker: int | None = None) -> list[Path]:
-        """Journals being written, or left behind by a crash; of one worker or of all."""
-        return _made_by(worker, self.pages, JOURNAL + OPEN)
+        """Journals being written, or left behind by a crash; of this seat's worker, or of all it has."""
+        return self._made_by(worker, self.pages, JOURNAL + OPEN)
 
     def open_parts(self, worker: int | None = None) -> list[Path]:
-        """Parquet files that are not complete; of one worker or of all."""
-        return _made_by(worker, self.pages, PARQUET + OPEN) + _made_by(worker, self.links, PARQUET + OPEN)
+        """Parquet files that are not complete; of this seat's worker, or of all it has."""
+        places = (self.pages, self.links)
+        return [path for place in places for path in self._made_by(worker, place, PARQUET + OPEN)]
 
     def warc_path(self, file: str) -> Path:
         """Where a WARC file lies now: under its name, or under its open name while it is written."""
         path = self.warc / file
         return path if path.exists() else path.with_name(file + OPEN)
+
+    def _made_by(self, worker: int | None, place: Path, suffix: str) -> list[Path]:
+        return [
+            path
+            for path in sorted(place.glob(f"*{suffix}"))
+            if (maker := maker_of(path.name)) and self.seat in ("", maker.seat) and worker in (None, maker.worker)
+        ]
+
+
+def take_seat(path: Path, machine: str) -> tuple[CrawlFolder, Lock]:
+    """A seat in a folder, made and held: the first of this machine that is free, with what lies there, or a new one."""
+    machine = re.sub("[^a-z0-9]+", "-", machine.lower()).strip("-") or "machine"
+    whole = CrawlFolder(path)
+    while True:
+        # In part drawn by lot: machines of one name, each with a disk of its own, may still meet in an object store.
+        fresh = CrawlFolder(path, f"{machine}-{secrets.token_hex(4)}")
+        for folder in (*(seat for seat in whole.seats() if _machine_of(seat.seat) == machine), fresh):
+            folder.create()
+            try:
+                return folder, folder.lock()
+            except FolderInUse:
+                if whole._holder():
+                    raise
+        # A sibling looked into the new seat before we held it.
+
+
+def _machine_of(seat: str) -> str:
+    return seat.rpartition("-")[0]
 
 
 def _try_lock(fd: int) -> bool:
@@ -132,14 +214,6 @@ def _is_running(process: str) -> bool:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
-
-
-def _made_by(worker: int | None, folder: Path, suffix: str) -> list[Path]:
-    return [
-        path
-        for path in sorted(folder.glob(f"*{suffix}"))
-        if (maker := worker_of(path.name)) is not None and worker in (None, maker)
-    ]
 
 
 def _file_bytes(folder: Path) -> Iterator[int]:

@@ -44,7 +44,7 @@ class FolderStore:
         self._folder = folder
         self._settings = settings
         self._warc = WarcWriter(folder, worker, settings, clock)
-        self._names = Names(worker, clock)
+        self._names = Names(folder.seat, worker, clock)
         self._sheet: _Sheet | None = None
         # Full, waiting for the commit that covers their last rows.
         self._full: list[_Sheet] = []

@@ -79,7 +79,7 @@ class WarcWriter:
         self._folder = folder
         self._settings = settings
         self._clock = clock
-        self._names = Names(worker, clock)
+        self._names = Names(folder.seat, worker, clock)
         self._name = ""
         self._file: AppendFile | None = None
         self._staged: AppendFile | None = None
