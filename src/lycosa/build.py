@@ -85,6 +85,7 @@ def frontier_rules(settings: Settings, workers: int) -> FrontierRules:
         durability=settings.durability,
         workers=workers,
         silence_seconds=settings.silence_seconds,
+        assignment=settings.assignment,
     )
 
 
@@ -193,7 +194,8 @@ def make_discovery(settings: Settings, seeds: Iterable[ParsedUrl], crawl_key: by
 
 def make_sitebook(settings: Settings, seeds: list[ParsedUrl], crawl_key: bytes, dispatch: Dispatch) -> Sitebook:
     policy = link_policy(settings, seeds, Fingerprinter(crawl_key))
-    rules = TrapRules(is_on=settings.traps, domain_pages=settings.domain_pages)
+    is_shared = settings.assignment == "balanced"
+    rules = TrapRules(is_on=settings.traps, domain_pages=settings.domain_pages, is_shared=is_shared)
     return Sitebook(dispatch, policy, {registered_domain(seed.host) for seed in seeds}, rules)
 
 

@@ -87,6 +87,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     seen_capacity: Positive = 10_000_000
     seen_error: Share = 0.01
     max_active_hosts: Positive = 10_000
+    assignment: Literal["ring", "balanced"] = "ring"
     lease_seconds: Seconds = 180.0
     silence_seconds: Annotated[float, Meta(ge=1)] = 30.0
     durability: Literal["power", "process"] = "power"
@@ -161,6 +162,7 @@ HELP: dict[str, str] = {
     "seen_capacity": "How many URLs the Bloom filter is sized for.",
     "seen_error": "The Bloom filter's share of false positives at that size.",
     "max_active_hosts": "Hosts held in memory at once.",
+    "assignment": "Who visits a host: ring (always the same worker) or balanced (whoever has asked its domain least).",
     "lease_seconds": "How long a worker may keep a URL before it is given to another.",
     "silence_seconds": "Of several machines: how long one may say nothing before its work is given to the others.",
     "durability": "power: survives a power cut (group fsync); process: survives kill -9.",

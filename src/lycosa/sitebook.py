@@ -1,7 +1,8 @@
 """The notes a worker goes by: what it knows of the sites it visits, and whether the next URL of one is worth a visit.
 
-All hosts of a registered domain belong to one worker, so nobody else changes its notes. The frontier keeps them; what
-a crash loses is the last few counts.
+On the ring all hosts of a registered domain belong to one worker, so nobody else changes its notes. The frontier keeps
+them; what a crash loses is the last few counts. Where workers take turns with a domain, each passes its notes on with
+every visit; what two of them learn of it in the same moment, only one remembers.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ class TrapRules(msgspec.Struct, frozen=True):
 
     is_on: bool = True
     domain_pages: int = 50
+    is_shared: bool = False  # workers take turns with a domain
 
 
 class Learnt(msgspec.Struct, frozen=True):
@@ -258,7 +260,8 @@ class Sitebook:
         is_early = requests <= VISITS_PER_NEWS and requests & (requests - 1) == 0
         # Memory that is full may lose notes as soon as they are taken: those must not begin anew each time.
         is_at_risk = self._weight > FULL_WEIGHT and site.paid <= VISITS_PER_NEWS
-        if not (site.has_changed or is_early or is_at_risk or site.unsent >= VISITS_PER_NEWS):
+        is_due = site.unsent >= VISITS_PER_NEWS or self._rules.is_shared
+        if not (site.has_changed or is_early or is_at_risk or is_due):
             return None
         self._weigh(site)
         site.version += 1

@@ -663,6 +663,53 @@ class FrontierContract(SpacingContract, BansContract, PoisonContract):
         assert given == {worker: {name for name in names if ring.owner(name) == worker} for worker in range(3)}
         assert all(given.values())
 
+    async def test_a_balanced_domain_is_spread_evenly_over_the_workers(
+        self, open_frontier: OpenFrontier, clock: FakeClock
+    ) -> None:
+        stage = self.stage_with(open_frontier, clock, workers=3, assignment="balanced")
+        hosts = ["www.a.test", "m.a.test", "b.test"]
+        await stage.add(*(f"{host}/{number}" for host in hosts for number in range(20)))
+        asked = Counter[tuple[str, int]]()
+        while not await stage.frontier.is_finished():
+            for worker in range(3):
+                for lease in await stage.take(worker):
+                    asked[lease.target.host.removeprefix("www.").removeprefix("m."), worker] += 1
+                    await stage.visit(lease)
+            clock.advance(1.0)
+        assert {asked["a.test", worker] for worker in range(3)} == {14}, "two of robots.txt, 40 of pages"
+        assert {asked["b.test", worker] for worker in range(3)} == {7}
+        assert stage.frontier.counts().stored == 60
+
+    async def test_what_was_not_asked_stays_with_the_worker_that_was_chosen(
+        self, open_frontier: OpenFrontier, clock: FakeClock
+    ) -> None:
+        stage = self.stage_with(open_frontier, clock, workers=2, assignment="balanced")
+        await stage.add("a.test/1")
+        for _ in range(3):
+            given = {worker: await stage.take(worker) for worker in range(2)}
+            ((chosen, (lease,)),) = [(worker, leases) for worker, leases in given.items() if leases]
+            await stage.frontier.give_back(lease.token)
+            (again,) = await stage.take(chosen)
+            await stage.frontier.give_back(again.token)
+        await stage.visit((await stage.take(chosen))[0])
+        clock.advance(1.0)
+        assert urls(await stage.take(1 - chosen)) == {"a.test/1"}
+
+    async def test_a_busy_balanced_worker_begins_with_the_domain_it_has_had_least(
+        self, open_frontier: OpenFrontier, clock: FakeClock
+    ) -> None:
+        stage = self.stage_with(open_frontier, clock, assignment="balanced")
+        await stage.add(*(f"often.test/{number}" for number in range(60)))
+        for _ in range(50):
+            for lease in await stage.take():
+                await stage.visit(lease)
+            clock.advance(1.0)
+        clock.advance(0.1)
+        await stage.add("new.test/")
+        assert urls(await stage.take(limit=1)) == {"new.test/robots.txt"}
+        clock.advance(600.0)
+        assert len(await stage.take()) == 1
+
     async def test_a_lease_given_back_leaves_no_trace(self, stage: Stage) -> None:
         await stage.open_hosts("x/1", "x/2")
         lease = await stage.take_one()

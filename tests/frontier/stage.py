@@ -80,6 +80,13 @@ class Stage:
         news = rules_read(lease.target.origin, self.clock(), delay, lasts)
         assert await self.settle(lease, OutcomeKind.READ, status=200, robots=news) == []
 
+    async def visit(self, lease: Lease) -> None:
+        """End a visit well."""
+        if lease.target.kind is Kind.ROBOTS:
+            await self.read_robots(lease)
+        else:
+            assert await self.settle(lease, status=200) == []
+
     async def open_hosts(self, *urls: str, delay: float = 0.0, **known: Any) -> None:
         """Add URLs and get the robots.txt of their hosts out of the way."""
         await self.add(*urls, **known)
@@ -110,9 +117,7 @@ class Stage:
             if not leases:
                 return urls
             for lease in leases:
-                if lease.target.kind is Kind.ROBOTS:
-                    await self.read_robots(lease)
-                else:
+                if lease.target.kind is not Kind.ROBOTS:
                     urls.append(lease.target.url.removeprefix("http://"))
-                    await self.settle(lease, status=200)
+                await self.visit(lease)
         raise AssertionError("the crawl does not end")

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter, defaultdict
 from pathlib import Path
+from statistics import fmean
 
 import pytest
+
+from lycosa.cli.main import main
+from lycosa.policy.balance import coefficient_of_variation
+from lycosa.store.files import worker_of
 
 from ..crawl import evidence
 from .redis_servers import RedisServer, needs_redis
@@ -43,3 +50,31 @@ def test_two_commands_share_one_page_limit(space: Path) -> None:
     kept = [row for folder in crawled.folders for row in evidence.pages(folder) if row["outcome"] in evidence.KEPT]
     assert len(kept) == 41
     assert {end.summary["pages"] for end in crawled.ends.values()} == {41}
+
+
+def test_a_balanced_crawl_spreads_every_domain_over_all_workers(
+    space: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And is as polite as any: every page once, no host asked too soon."""
+    with RedisServer() as server:
+        crawled = crawl_together(space, server.address, web_plan=plan(12, 25), assignment="balanced")
+        assert main(["status", "--frontier", server.address, "--json"]) == 0
+        balance = json.loads(capsys.readouterr().out)["balance"]
+    crawled.assert_finished()
+    crawled.assert_complete()
+    assert evidence.overlapping(crawled.requests) == []
+    assert sum(crawled.asked().values()) == len(crawled.truth.reachable)
+    pages: dict[str, Counter[tuple[Path, int | None]]] = defaultdict(Counter)
+    for folder in crawled.folders:
+        for row in evidence.pages(folder):
+            if row["warc_file"]:
+                pages[row["host"]][folder, worker_of(Path(row["warc_file"]).name)] += 1
+    workers = {worker for had in pages.values() for worker in had}
+    assert len(workers) == 4
+    variations = [coefficient_of_variation([had[worker] for worker in workers]) for had in pages.values()]
+    assert fmean(variations) < 0.15, variations
+    print(f"coefficient of variation over 4 workers: mean {fmean(variations):.3f}, most {max(variations):.3f}")
+    assert balance["requests"] == sorted(balance["requests"])
+    assert len(balance["requests"]) == 4
+    assert sum(balance["requests"]) >= len(crawled.requests)
+    assert balance["variation"] < 0.1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from itertools import count
 
@@ -17,6 +18,7 @@ from lycosa.frontier.redis_agree import agree
 from lycosa.frontier.redis_link import Call
 from lycosa.frontier.redis_members import NODES_PER_MACHINE
 from lycosa.frontier.redis_place import Server, parse_address
+from lycosa.frontier.redis_state import Overview, PartitionState
 from lycosa.frontier.rules import FrontierRules
 from lycosa.model import Kind, OutcomeKind, Settlement
 from lycosa.settings import Settings
@@ -91,6 +93,8 @@ def look_again(*machines: Stage) -> None:
     for stage in machines:
         overview = redis_of(stage)._overview
         overview.looked_at = [float("-inf")] * len(overview.looked_at)
+        for told_at in overview.told_at:
+            told_at.update(dict.fromkeys(told_at, float("-inf")))
 
 
 async def owners(*machines: Stage) -> dict[str, tuple[int, int]]:
@@ -202,6 +206,81 @@ async def test_a_machine_that_leaves_passes_on_its_hosts(machine: Open) -> None:
     await redis_of(second).close()
     await beat(first)
     assert len(await owners(first)) == len(HOSTS)
+
+
+async def ask_all(*machines: Stage, rounds: int) -> Counter[tuple[str, int, int]]:
+    """Visit what there is, a round a second; returns who asked which domain how often."""
+    asked = Counter[tuple[str, int, int]]()
+    for _ in range(rounds):
+        for number, stage in enumerate(machines):
+            look_again(stage)
+            for worker in range(2):
+                for lease in await stage.take(worker):
+                    asked[lease.target.host, number, worker] += 1
+                    await stage.visit(lease)
+        machines[0].clock.advance(1.0)
+    return asked
+
+
+async def test_a_balanced_domain_is_spread_over_all_machines(machine: Open) -> None:
+    first, second = machine("a", assignment="balanced"), machine("b", assignment="balanced")
+    await first.add(*(f"{host}.test/{number}" for host in "xyz" for number in range(100)))
+    await second.frontier.is_finished()
+    await beat(first)
+    asked = await ask_all(first, second, rounds=40)
+    assert asked == {(f"{host}.test", number, worker): 10 for host in "xyz" for number in (0, 1) for worker in (0, 1)}
+
+
+async def test_a_newcomer_has_its_share_of_a_balanced_domain_and_no_more(machine: Open) -> None:
+    first, second = machine("a", assignment="balanced"), machine("b", assignment="balanced")
+    await first.add(*(f"x.test/{number}" for number in range(100)))
+    await ask_all(first, rounds=20)
+    await second.frontier.is_finished()
+    await beat(first)
+    asked = await ask_all(first, second, rounds=20)
+    assert sum(asked.values()) == 20
+    assert set(asked.values()) <= {4, 5, 6}
+    assert len(asked) == 4
+    await second.frontier.close()
+    await beat(first)
+    asked = await ask_all(first, rounds=20)
+    assert set(asked.values()) <= {9, 10, 11}
+
+
+async def test_the_balanced_hosts_of_a_dead_machine_are_passed_on(machine: Open) -> None:
+    first, second = machine("a", assignment="balanced"), machine("b", assignment="balanced")
+    await first.add(*(f"{host}.test/1" for host in HOSTS))
+    await second.frontier.is_finished()
+    await beat(first)
+    await ask_all(first, rounds=1)
+    look_again(second)
+    under_way = await second.take(0, limit=20)
+    assert len(under_way) == 20
+    await outlive(first)
+    asked = await ask_all(first, rounds=3)
+    assert {host for host, _, _ in asked} == {f"{host}.test" for host in HOSTS}
+    assert await first.frontier.is_finished()
+
+
+async def test_the_assignment_of_newer_settings_holds(machine: Open, address: str) -> None:
+    await agree(Settings(frontier=address), ["http://x/"], set())
+    old = machine("a")
+    await old.add(*(f"x.test/{number}" for number in range(30)))
+    await agree(Settings(frontier=address + "&settings=update", assignment="balanced"), [], {"assignment"})
+    new = machine("b", assignment="balanced")
+    await new.frontier.is_finished()
+    await old.frontier.close()
+    await beat(new)
+    asked = await ask_all(new, rounds=20)
+    assert set(asked.values()) == {10}
+
+
+def test_a_worker_is_told_of_hosts_however_busy_its_neighbours_are() -> None:
+    overview = Overview(1)
+    overview.note(0, PartitionState(), [(0, -1.0), (1, -1.0)], looked_at=10.0)
+    overview.note(0, PartitionState(), [(0, 5.0)], looked_at=20.0)
+    assert overview.due(0, now=4.0, fresh_since=15.0) == []
+    assert overview.due(1, now=4.0, fresh_since=15.0) == [0]
 
 
 async def test_links_of_one_machine_are_visited_by_the_other(machine: Open) -> None:

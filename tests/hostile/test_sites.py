@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from itertools import count
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -194,6 +195,20 @@ async def test_a_new_worker_goes_on_where_the_old_one_was() -> None:
     assert walk.notes.asked > 0
     # Each start may lose the counts since the last news.
     assert found_on(walk, "site.test") <= 110 + 8 * 8
+
+
+async def test_workers_that_take_turns_with_a_domain_know_as_much_as_one() -> None:
+    alone = await Walk(behind_a_door(maze), DOOR).run()
+    walk = Walk(behind_a_door(maze), DOOR, assignment="balanced")
+    workers = []
+    for _ in range(4):
+        walk.begin()
+        workers.append(walk.sitebook)
+    for requests in count(1):
+        walk.sitebook = workers[requests % 4]
+        if len((await walk.run(max_requests=requests)).asked) < requests:
+            break
+    assert found_on(walk, "site.test") == found_on(alone, "site.test")
 
 
 @pytest.mark.parametrize("site", [maze, tree(5_000, 8, 20), tree(5_000, 30, 10)], ids=["maze", "tree", "wide"])

@@ -49,6 +49,14 @@ class BannedHost(msgspec.Struct, frozen=True):
     queued: int
 
 
+class WorkerBalance(msgspec.Struct, frozen=True):
+    """How evenly the requests of a balanced crawl are spread over its workers."""
+
+    requests: list[int]
+    variation: float
+    max_overestimate: int
+
+
 class Status(msgspec.Struct, frozen=True):
     """A crawl at one moment. `process` is 0 unless a crawl runs on the folder."""
 
@@ -65,6 +73,7 @@ class Status(msgspec.Struct, frozen=True):
     hosts: list[QueuedHost]
     machines: list[str]
     banned: list[BannedHost]
+    balance: WorkerBalance | None = None
 
 
 def add_parser(commands: Any) -> None:
@@ -114,6 +123,7 @@ def read_status(crawl: show.OpenedCrawl, max_hosts: int) -> Status:
         hosts=queues,
         banned=banned,
         machines=machines,
+        balance=_balance(books),
         **books.lines()._asdict(),
         **facts,
     )
@@ -126,6 +136,13 @@ def _machines(books: Books) -> list[str]:
     if not isinstance(books, RedisBooks) or not books.is_running():
         return []
     return [f"{name} ({workers} workers)" for name, workers in books.machines()]
+
+
+def _balance(books: Books) -> WorkerBalance | None:
+    from lycosa.frontier.redis_books import RedisBooks
+
+    shares = books.shares() if isinstance(books, RedisBooks) else None
+    return WorkerBalance(shares.requests, shares.variation, shares.max_overestimate) if shares else None
 
 
 _NO_FRONTIER: dict[str, Any] = {
@@ -221,6 +238,7 @@ def _print(status: Status, now: float) -> None:
             ("to retry", f"{counts.delayed:,}{_when(status.next_retry_at, now)}"),
             *((name, f"{getattr(counts, name):,}") for name in _OUTCOMES),
             ("set aside", f"{counts.poisoned:,} records that cannot be read" if counts.poisoned else ""),
+            ("balance", _spread(status.balance) if status.balance else ""),
             ("last visit", show.moment(status.last_visit_at) if status.folder else ""),
             ("on disk", show.size(status.disk_bytes) if status.folder else ""),
         ]
@@ -239,6 +257,14 @@ def _print(status: Status, now: float) -> None:
             [(host.host, host.queued, host.said, _until(host.until, now)) for host in status.banned],
             title="hosts that told us to go away",
         )
+
+
+def _spread(balance: WorkerBalance) -> str:
+    least, most = balance.requests[0], balance.requests[-1]
+    return (
+        f"{len(balance.requests):,} workers had {least:,} to {most:,} requests each, variation {balance.variation:.1%}"
+        f"; a domain is counted at most {balance.max_overestimate:,} too high"
+    )
 
 
 def _until(due: float, now: float) -> str:

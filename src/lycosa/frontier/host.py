@@ -25,13 +25,15 @@ class Host:
         "last_key",
         "owner",
         "record",
+        "times",
         "token",
         "turn",
     )
 
     def __init__(self, record: HostRecord, owner: int) -> None:
         self.record = record
-        self.owner = owner
+        self.owner = owner  # -1: chosen when it is next ready
+        self.times = 0  # how often that worker had had its domain
         self.domain = registered_domain(record.name)
         self.head: list[tuple[bytes, bytes]] = []
         self.last_key = b""

@@ -20,6 +20,7 @@ from lycosa.frontier import tables as t
 from lycosa.frontier.host import Host
 from lycosa.frontier.rules import RANKS, FrontierRules
 from lycosa.frontier.spacing import Spacing
+from lycosa.policy.balance import Balance, turn_of
 from lycosa.policy.ring import Ring
 
 CACHED_HOSTS = 20_000
@@ -33,6 +34,8 @@ MAX_MOVES = 1_000
 # fifty thousand blogs on one server would otherwise take every place.
 LINE_HOSTS = 64
 MAX_LINES = 1_000
+# Hosts among which a balanced worker begins with those of the domains it has had least.
+MAX_COMPARED_HOSTS = 256
 
 
 class HostTable:
@@ -46,7 +49,9 @@ class HostTable:
         self._spacing = spacing
         self._lines: dict[str, float] = {}  # the last moment that was promised to a host out of memory
         self._started_at = clock()
-        self._ring = Ring(range(max(1, rules.workers)))
+        workers = range(max(1, rules.workers))
+        self._ring = Ring(workers)
+        self._balance = Balance(workers) if rules.assignment == "balanced" else None
         self._random = random.Random(epoch)
         self._numbered = int.from_bytes(tables.meta.get(b"hosts") or b"")
         self._active: dict[str, Host] = {}
@@ -74,7 +79,8 @@ class HostTable:
         if host := self._resting.get(name):
             self._resting.move_to_end(name)
             return host
-        host = Host(self._tables.host(name) or self._new_record(name, batch), self._ring.owner(name))
+        owner = -1 if self._balance else self._ring.owner(name)
+        host = Host(self._tables.host(name) or self._new_record(name, batch), owner)
         self._resting[name] = host
         self._catch_up(batch, host)
         return host
@@ -214,13 +220,38 @@ class HostTable:
     def _stand_ready(self, host: Host) -> None:
         if host.is_active and not host.is_ready and not host.token:
             host.is_ready = True
+            if host.owner < 0:
+                assert self._balance, "else the ring tells"
+                host.owner, host.times = self._balance.choose(host.domain, lambda worker: len(self._ready[worker]))
             heappush(self._ready[host.owner], (host.record.free_at, next(self._ties), host))
+
+    def asked(self, host: Host) -> None:
+        """A request went out: who has the next one is chosen anew, if it is chosen at all."""
+        if self._balance:
+            host.owner = -1
+
+    def _due(self, worker: int, now: float) -> Iterator[Host]:
+        """Hosts whose moment has come, each once. A balanced worker begins with the domains it has had least."""
+        ready = self._ready[worker]
+        if not self._balance:
+            while ready and ready[0][0] <= now:
+                yield heappop(ready)[2]
+            return
+        due: list[tuple[float, int, Host]] = []
+        while ready and ready[0][0] <= now and len(due) < MAX_COMPARED_HOSTS:
+            due.append(heappop(ready))
+        due.sort(key=lambda entry: -turn_of(entry[0], entry[2].times))
+        try:
+            while due:
+                yield due.pop()[2]
+        finally:
+            for entry in due:
+                heappush(ready, entry)
 
     def ready(self, batch: Any, worker: int, now: float) -> Iterator[Host]:
         """Hosts of this worker that may be asked, by the moment since when; each stands ready no more."""
         ready, waiting = self._ready[worker], Counter[str]()
-        while ready and ready[0][0] <= now:
-            host = heappop(ready)[2]
+        for host in self._due(worker, now):
             host.is_ready = False
             due = self._spacing.free_at(host.domain, host.record.address)
             if due <= now:

@@ -40,6 +40,7 @@ from lycosa.model import (
     Validators,
     origin_of,
 )
+from lycosa.policy.balance import Balance, Choice, turn_of
 from lycosa.policy.politeness import Standing, delay_seconds, slowed_seconds
 from lycosa.policy.ring import Ring
 from lycosa.ports import Counts
@@ -58,6 +59,7 @@ class _Host:
         self.standing = Standing()
         self.address = ""
         self.origins: dict[str, OriginState] = {}
+        self.choice: Choice | None = None  # who has it next, if that is chosen from visit to visit
 
     @property
     def due_at(self) -> float:
@@ -90,7 +92,9 @@ class MemoryFrontier:
         self._groups = MemoryContentGroups()
         self._serial = count(1)
         self._spacing = Spacing(rules.pace)
-        self._ring = Ring(range(max(1, rules.workers)))
+        workers = range(max(1, rules.workers))
+        self._ring = Ring(workers)
+        self._balance = Balance(workers) if rules.assignment == "balanced" else None
         self._counts = dict.fromkeys((field.name for field in msgspec.structs.fields(Counts)), 0)
         self._key = secrets.token_bytes(16)
 
@@ -103,9 +107,9 @@ class MemoryFrontier:
         now = self._clock()
         self._wake(now)
         free = [
-            (host.free_at, name)
+            (turn_of(host.free_at, host.choice.times) if host.choice else host.free_at, name)
             for name, host in self._hosts.items()
-            if host.queue and not host.token and host.due_at <= now and self._ring.owner(name) == worker
+            if host.queue and not host.token and host.due_at <= now and self._owner(name) == worker
         ]
         leases: list[Lease] = []
         for name in self._in_order(free):
@@ -187,7 +191,7 @@ class MemoryFrontier:
             moments += [
                 max(host.due_at, self._spaced_at(name))
                 for name, host in self._hosts.items()
-                if host.queue and not host.token and self._ring.owner(name) == worker
+                if host.queue and not host.token and self._owner(name) == worker
             ]
         return min(moments, default=None)
 
@@ -253,6 +257,18 @@ class MemoryFrontier:
         """Hosts that are free, by the moment since when."""
         return [name for _, name in sorted(free)]
 
+    def _owner(self, name: str) -> int:
+        """The worker that visits this host next."""
+        if self._balance is None:
+            return self._ring.owner(name)
+        host = self._hosts[name]
+        if host.choice is None:
+            host.choice = self._balance.choose(registered_domain(name), self._load)
+        return host.choice.client
+
+    def _load(self, worker: int) -> int:
+        return sum(bool(host.choice and host.choice.client == worker and host.queue) for host in self._hosts.values())
+
     def _spaced_at(self, name: str) -> float:
         return self._spacing.free_at(registered_domain(name), self._hosts[name].address)
 
@@ -296,6 +312,7 @@ class MemoryFrontier:
         assert held, "only leases that are out are given back"
         host = self._hosts[held.target.host]
         host.free_at = now + host.delay_seconds
+        host.choice = None
         self._spacing.note(held.spaced, now)
 
     def _unask(self, host: _Host, held: _Held) -> None:
@@ -317,6 +334,7 @@ class MemoryFrontier:
         if pause:
             host.standing, host.fetch_seconds = pause.standing, settlement.fetch_seconds
             host.delay_seconds, host.free_at = pause.seconds, now + pause.seconds
+            host.choice = None
             host.address = settlement.address or host.address
         else:
             self._unask(host, held)

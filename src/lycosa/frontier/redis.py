@@ -147,7 +147,6 @@ class RedisFrontier:
         self._address_gap = rules.pace.address_gap_seconds * ADDRESS_MARGIN
         self._spoilt: list[tuple[int, str]] = []
         self._has_warned = False
-        self._settings_version = 0
 
     async def _open(self) -> tuple[Crawl, int, list[str]]:
         """The crawl, how many replicas must confirm, and what the operator should know."""
@@ -347,7 +346,6 @@ class RedisFrontier:
             async with self._joining:
                 if self._heart is None:
                     await self._members.join(self._run_for_answers)
-                    self._settings_version = self._members.outlook.settings_version
                     self._heart = asyncio.create_task(self._beat_forever())
         elif self._heart.done():
             self._heart.result()
@@ -361,7 +359,7 @@ class RedisFrontier:
                 await self._forget(list(self._held))
             if self._members.outlook.version != version:
                 self._overview.forget_heads()
-            if self._members.outlook.settings_version != self._settings_version:
+            if self._members.has_new_settings:
                 raise BackendLost("the settings of this crawl were changed; the same command goes on with the new ones")
 
     # ---- calls to partitions

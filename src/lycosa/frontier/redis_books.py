@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -21,6 +23,7 @@ from lycosa.frontier.redis_value import number_of, origin_under, raw_text, reada
 from lycosa.frontier.rules import OriginState, host_of_origin
 from lycosa.frontier.tables import HostRecord
 from lycosa.model import History, Target
+from lycosa.policy.balance import coefficient_of_variation
 from lycosa.ports import Counts
 from lycosa.settings import Settings
 
@@ -54,6 +57,18 @@ class _HostEntry(msgspec.Struct, array_like=True):
     ban: str = ""
 
 
+class Shares(msgspec.Struct, frozen=True):
+    """How many requests each worker was chosen for, ascending; and how much too high the count of a domain may be."""
+
+    requests: list[int]
+    max_overestimate: int
+
+    @property
+    def variation(self) -> float:
+        """The coefficient of variation over the workers."""
+        return coefficient_of_variation(self.requests)
+
+
 class _Buckets(msgspec.Struct):
     level: int
     buckets: int
@@ -61,7 +76,10 @@ class _Buckets(msgspec.Struct):
 
 
 _decode_host = msgspec.msgpack.Decoder(_HostEntry).decode
+_decode_cell = msgspec.msgpack.Decoder(dict[int, int]).decode
 _NO_LEASE = b"\xc2"
+# Of the sketch that `lua/partition.lua` keeps.
+SKETCH_WIDTH = 512
 
 
 class RedisBooks:
@@ -183,6 +201,20 @@ class RedisBooks:
                     next_host_at += [due for _, due in client.zrangebyscore(key, soon, "+inf", 0, 1, withscores=True)]
         (next_retry_at,) = self._overview().first("next_retry") or [0.0]
         return Lines(listed - resting, resting, next_retry_at, min(next_host_at, default=0.0))
+
+    def shares(self) -> Shares | None:
+        """How evenly a balanced crawl is spread over the workers that take part; None if it is not balanced."""
+        had, most_too_many = Counter[int](), 0
+        for tag in self._tags():
+            with self._translated():
+                # Every request is counted once in each row.
+                cells = self._at(tag).hmget(f"{tag}f", list(range(SKETCH_WIDTH)))
+            here = Counter[int]()
+            for packed in filter(None, cells):
+                here.update(_decode_cell(packed))
+            had += here
+            most_too_many = max(most_too_many, math.floor(math.e / SKETCH_WIDTH * max(here.values(), default=0)))
+        return Shares(sorted(had.values()), most_too_many) if had else None
 
     def sums(self) -> list[Sum]:
         counts, by_host = self.counts(), sum(record.queued for record in self.hosts())

@@ -43,6 +43,8 @@ class Members:
         self._crawl = crawl
         self._name = name
         self._workers = max(1, rules.workers)
+        self._is_balanced = rules.assignment == "balanced"
+        self._settings_version: int | None = None  # of those by which this machine goes
         self._silence_seconds = rules.silence_seconds
         self._fake_clock = fake_clock
         self._nonce = secrets.token_hex(8)
@@ -51,6 +53,11 @@ class Members:
     @property
     def beat_seconds(self) -> float:
         return self._silence_seconds / BEATS_PER_SILENCE
+
+    @property
+    def has_new_settings(self) -> bool:
+        """Whether the crawl goes by other settings by now than this machine does."""
+        return self.outlook.settings_version != self._settings_version
 
     def node(self, worker: int) -> int:
         """A worker of this machine as all machines know it."""
@@ -64,6 +71,8 @@ class Members:
         """Take part, and clean up after those who are gone."""
         self._nonce = secrets.token_hex(8)
         await self._ask("join", name=self._name, workers=self._workers)
+        if self._settings_version is None:
+            self._settings_version = self.outlook.settings_version
         await self.tidy(run)
 
     async def beat(self, run: RunAll) -> bool:
@@ -88,9 +97,17 @@ class Members:
     async def tidy(self, run: RunAll) -> None:
         """Bring the ring to all partitions, then pass on what those who are gone had. Doing it twice harms nobody."""
         outlook, everywhere = self.outlook, range(self._crawl.partitions)
+        if self.has_new_settings:
+            # How hosts are assigned is for those to say who go by the newest settings.
+            return
         if outlook.everywhere < outlook.version:
             entries = text(ring_entries(outlook.nodes))
-            ring = {"version": outlook.version, "entries": entries, "nodes": outlook.nodes}
+            ring = {
+                "version": outlook.version,
+                "entries": entries,
+                "nodes": outlook.nodes,
+                "is_balanced": self._is_balanced,
+            }
             await run([Call("ring", partition, dict(ring)) for partition in everywhere])
         for node, version in outlook.gone:
             await self._pass_on(run, node, version)

@@ -53,6 +53,8 @@ class Overview:
         # When a worker's first host of a partition may be asked; -1 if there is none.
         self.heads: list[dict[int, float]] = [{} for _ in range(partitions)]
         self.looked_at = [float("-inf")] * partitions
+        # When each of those was told: other machines give a worker hosts while its neighbours ask for theirs.
+        self.told_at: list[dict[int, float]] = [{} for _ in range(partitions)]
         # How many changes each had when it last confirmed that they are safe.
         self.confirmed = [0] * partitions
 
@@ -61,7 +63,9 @@ class Overview:
         if state.changes < self.states[partition].changes:
             return
         self.states[partition] = state
-        self.heads[partition].update(heads)
+        for node, head in heads:
+            self.heads[partition][node] = head
+            self.told_at[partition][node] = max(looked_at, self.told_at[partition].get(node, looked_at))
         self.looked_at[partition] = max(looked_at, self.looked_at[partition])
 
     def confirm(self, partition: int, changes: int) -> None:
@@ -107,7 +111,7 @@ class Overview:
         urgency: list[tuple[float, int]] = []
         for partition, state in enumerate(self.states):
             head = self.heads[partition].get(node)
-            if head is None or self.looked_at[partition] < fresh_since:
+            if head is None or self.told_at[partition][node] < fresh_since:
                 urgency.append((0.0 if head is None else head, partition))
             elif 0 <= head <= now:
                 urgency.append((head, partition))

@@ -396,6 +396,7 @@ class RocksFrontier:
         held = self._end_lease(token)
         assert held, "only leases that are out are given back"
         held.host.record.free_at = now + held.host.record.delay_seconds
+        self._hosts.asked(held.host)
         self._spacing.note(held.place, now)
         self._hosts.go_on(batch, held.host, now)
 
@@ -452,6 +453,7 @@ class RocksFrontier:
         if pause is None:
             self._unask(held)
             return False
+        self._hosts.asked(held.host)
         standing = pause.standing
         record.failures, record.refusals, record.slowdown = standing.failures, standing.refusals, standing.slowdown
         if pause.is_ban or not standing.failures:

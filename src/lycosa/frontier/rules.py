@@ -45,6 +45,7 @@ class FrontierRules(msgspec.Struct, frozen=True):
     durability: Literal["power", "process"] = "power"
     workers: int = 1
     silence_seconds: float = 30.0
+    assignment: Literal["ring", "balanced"] = "ring"
 
 
 class Pause(msgspec.Struct, frozen=True):

@@ -1,72 +1,76 @@
-"""The balanced assignment: a URL goes to the client that has fetched its domain least, so that a domain sees its
-requests spread evenly over the clients' addresses. Pure: when a host may be asked is decided elsewhere.
+"""The balanced assignment: whoever has had a domain least has it next, so that a domain sees its requests spread evenly
+over the clients' addresses. Pure: when a host may be asked is decided elsewhere.
 """
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Sequence
-from itertools import count
 from statistics import fmean, pstdev
-from typing import Generic, TypeVar
+from typing import NamedTuple
+from zlib import crc32
 
 from lycosa.policy.sketch import CountMinSketch
 
-T = TypeVar("T")
-# 64 KB per client: with a million URLs counted an estimate is at most 1,300 too high.
+# 64 KB per client: with a million requests counted an estimate is at most 1,300 too high.
 WIDTH, DEPTH = 2048, 4
+# Among clients that had a domain equally often, so many are compared by what they have to do: enough to spread it well.
+MAX_COMPARED = 8
+# A client that has more to do than it can begins with the domains it has had least. So much longer does a host wait
+# for each visit to its domain, up to some: nobody waits for ever.
+WAIT_SECONDS_PER_VISIT, MAX_WAIT_SECONDS = 0.01, 10.0
 
 
-class Balance(Generic[T]):
-    """One queue and one count of domains per client. What a domain has had least of goes first."""
+class Choice(NamedTuple):
+    """Who has a domain next, and how often it had it before."""
+
+    client: int
+    times: int
+
+
+class Balance:
+    """How often each client had each domain: a count-min sketch per client."""
 
     def __init__(self, clients: Sequence[int], sketch: Callable[[], CountMinSketch] | None = None) -> None:
         self._new_sketch = sketch or (lambda: CountMinSketch(WIDTH, DEPTH))
-        self._queues: dict[int, list[tuple[int, int, str, T]]] = {}
-        self._fetched: dict[int, CountMinSketch] = {}
-        self._serial = count()
+        self._had: dict[int, CountMinSketch] = {}
         for client in clients:
             self.join(client)
 
     def join(self, client: int) -> None:
-        """A client more. What is queued stays where it is; new URLs come to it until it has caught up."""
-        assert client not in self._queues, "a client joins once"
-        self._queues[client] = []
-        self._fetched[client] = self._new_sketch()
+        """A client more. It begins where the least of the others stands: it need not make up for their past alone."""
+        assert client not in self._had, "a client joins once"
+        fresh = self._new_sketch()
+        if self._had:
+            fresh.take_least(list(self._had.values()))
+        self._had[client] = fresh
 
     def leave(self, client: int) -> None:
-        """A client less: what it had not asked for yet goes to the others."""
-        queue = self._queues.pop(client)
-        del self._fetched[client]
-        assert self._queues, "somebody must be left"
-        for _, _, domain, item in sorted(queue, key=lambda entry: entry[:2]):
-            self.add(domain, item)
+        del self._had[client]
+        assert self._had, "somebody must be left"
 
-    def add(self, domain: str, item: T) -> int:
-        """Queue an item with the client that has had its domain least; returns which."""
-        times, _, client = min(
-            (self._fetched[client].estimate(domain), len(queue), client) for client, queue in self._queues.items()
-        )
-        heapq.heappush(self._queues[client], (times, next(self._serial), domain, item))
-        self._fetched[client].add(domain)
-        return client
-
-    def take(self, client: int, limit: int) -> list[T]:
-        """Up to `limit` items for a client: domains it has had least of first, then by arrival."""
-        queue = self._queues[client]
-        return [heapq.heappop(queue)[3] for _ in range(min(limit, len(queue)))]
-
-    def queued(self, client: int) -> int:
-        return len(self._queues[client])
+    def choose(self, domain: str, load: Callable[[int], int]) -> Choice:
+        """Who has this domain next: whoever had it least, of those whoever has least to do. It is counted as had."""
+        times = {client: had.estimate(domain) for client, had in self._had.items()}
+        least = min(times.values())
+        tied = [client for client in times if times[client] == least]
+        first = crc32(domain.encode()) % len(tied)
+        chosen = min((tied[(first + turn) % len(tied)] for turn in range(min(len(tied), MAX_COMPARED))), key=load)
+        self._had[chosen].add(domain)
+        return Choice(chosen, least)
 
     def spread(self, domain: str) -> float:
         """How unevenly a domain is spread: the coefficient of variation over the clients, 0 if evenly."""
-        return coefficient_of_variation([self._fetched[client].estimate(domain) for client in self._queues])
+        return coefficient_of_variation([had.estimate(domain) for had in self._had.values()])
 
     @property
     def max_overestimate(self) -> int:
         """Of any count, over all clients."""
-        return max(sketch.max_overestimate for sketch in self._fetched.values())
+        return max(sketch.max_overestimate for sketch in self._had.values())
+
+
+def turn_of(due_at: float, times: int) -> float:
+    """Where a host stands among those that a client could ask: the smaller the sooner."""
+    return due_at + min(WAIT_SECONDS_PER_VISIT * times, MAX_WAIT_SECONDS)
 
 
 def coefficient_of_variation(figures: Sequence[float]) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections.abc import Sequence
 from hashlib import blake2b
 
 _HASH_BYTES = 8
@@ -46,6 +47,12 @@ class CountMinSketch:
         for place, count in enumerate(other._counters):
             self._counters[place] += count
         self.total += other.total
+
+    def take_least(self, others: Sequence[CountMinSketch]) -> None:
+        """Count as much as the least of some sketches of the same size does."""
+        assert all((other.width, other.depth) == (self.width, self.depth) for other in others), "of the same size"
+        self._counters = array("Q", map(min, zip(*(other._counters for other in others), strict=True)))
+        self.total = min(other.total for other in others)
 
     @property
     def max_overestimate(self) -> int:

@@ -18,6 +18,7 @@
 --   a<address>   the last request to an address; of whichever partition the address falls to
 --   p            what could not be read, set aside
 --   g, o         the ring: points and owners, and the list of its nodes
+--   f            of a balanced crawl: cell of the sketch -> how often each node had the domains that fall to it
 --
 -- Times are POSIX seconds. Redis counts them, and nobody else: machines need not agree on the time.
 
@@ -75,12 +76,94 @@ local function owner(point)
   return node
 end
 
+-- ---- the balanced assignment: a count-min sketch of the visits to each domain, for every node
+
+-- The rows are cut out of a domain's point. Its last bits are the same for all domains here: they chose the partition.
+local SKETCH_ROWS, SKETCH_WIDTH, USED_BITS = 4, 512, 4096
+
+local function cells_of(point)
+  local cells, rest = {}, math.floor(point / USED_BITS)
+  for row = 1, SKETCH_ROWS do
+    cells[row] = (row - 1) * SKETCH_WIDTH + rest % SKETCH_WIDTH
+    rest = math.floor(rest / SKETCH_WIDTH)
+  end
+  return cells
+end
+
+local nodes
+local function all_nodes()
+  nodes = nodes or cmsgpack.unpack(call('GET', tag .. 'o'))
+  return nodes
+end
+
+-- What a cell says of every node. One that came later begins where the least of the others stands.
+local function counts_in(packed)
+  local before, counts, least = packed and cmsgpack.unpack(packed) or {}, {}, nil
+  for _, node in ipairs(all_nodes()) do
+    counts[node] = before[node]
+    if before[node] and (not least or before[node] < least) then
+      least = before[node]
+    end
+  end
+  for _, node in ipairs(all_nodes()) do
+    counts[node] = counts[node] or least or 0
+  end
+  return counts
+end
+
+-- As many are compared as `policy/balance.py` compares.
+local MAX_COMPARED = 8
+
+local function shortest_list(tied, point)
+  local chosen, shortest
+  for turn = 1, math.min(#tied, MAX_COMPARED) do
+    local node = tied[(math.floor(point / USED_BITS) + turn) % #tied + 1]
+    local length = call('ZCARD', tag .. 'r' .. node)
+    if not shortest or length < shortest then
+      chosen, shortest = node, length
+    end
+  end
+  return chosen
+end
+
+-- Who has a domain next, which is counted, and how often it had it before. If somebody was chosen already and did not
+-- get to it, that counts no more.
+local function choose(point, chosen_before)
+  local cells = cells_of(point)
+  local rows, times = call('HMGET', tag .. 'f', unpack(cells)), {}
+  for row = 1, SKETCH_ROWS do
+    rows[row] = counts_in(rows[row])
+    if rows[row][chosen_before] then
+      rows[row][chosen_before] = math.max(0, rows[row][chosen_before] - 1)
+    end
+    for node, count in pairs(rows[row]) do
+      times[node] = math.min(times[node] or count, count)
+    end
+  end
+  local least, tied = math.huge, {}
+  for _, node in ipairs(all_nodes()) do
+    if times[node] < least then
+      least, tied = times[node], {}
+    end
+    if times[node] == least then
+      tied[#tied + 1] = node
+    end
+  end
+  local chosen, fields = shortest_list(tied, point), {}
+  for row = 1, SKETCH_ROWS do
+    rows[row][chosen] = rows[row][chosen] + 1
+    fields[2 * row - 1], fields[2 * row] = cells[row], cmsgpack.pack(rows[row])
+  end
+  call('HSET', tag .. 'f', unpack(fields))
+  return chosen, least
+end
+
 -- ---- hosts
 
 -- A record is an array, which takes half the bytes and time of a map. These are its places.
 local POINT, NODE, RING, IS_LISTED, FREE_AT, PARKED_UNTIL = 1, 2, 3, 4, 5, 6
 local DELAY, CRAWL_DELAY, FETCH, FAILURES, RANKS, ORIGINS, LEASE, ADDRESS = 7, 8, 9, 10, 11, 12, 13, 14
-local REFUSALS, SLOWDOWN, BAN = 15, 16, 17
+local REFUSALS, SLOWDOWN, BAN, TIMES = 15, 16, 17, 18
 -- Of an origin within it, and of the lease that is out.
 local MARK, FETCHED_AT, EXPIRES_AT, IS_PENDING, ITS_CRAWL_DELAY = 1, 2, 3, 4, 5
 local TOKEN, RANK, FREE_AT_BEFORE, IS_PAGE, MEMBER, VALUE = 1, 2, 3, 4, 5, 6
@@ -121,11 +204,21 @@ local function get_host(name, point)
   local host = find_host(name)
   if not host then
     state.hosts = state.hosts + 1
-    local record = { point, -1, -1, false, 0, 0, 0, 0, 0, 0, {}, {}, false, '', -1, 1, '' }
+    local record = { point, -1, -1, false, 0, 0, 0, 0, 0, 0, {}, {}, false, '', -1, 1, '', 0 }
     host = { name = name, record = record, was_healthy = false, is_dirty = true }
     hosts[name] = host
   end
   return host
+end
+
+-- Whoever visits it next. A balanced crawl chooses after every visit: the ring of the record is then -1.
+local function assign(record)
+  if state.is_balanced then
+    record[NODE], record[TIMES] = choose(record[POINT], record[RING] >= 0 and record[NODE])
+  else
+    record[NODE] = owner(record[POINT])
+  end
+  record[RING] = state.ring
 end
 
 -- Stand where its worker finds it, if there is something to do and nobody is at it.
@@ -134,7 +227,7 @@ local function list_host(host)
   local was_listed, old_node = record[IS_LISTED], record[NODE]
   record[IS_LISTED] = record[RANKS][1] ~= nil and not record[LEASE]
   if record[IS_LISTED] and record[RING] ~= state.ring then
-    record[NODE], record[RING] = owner(record[POINT]), state.ring
+    assign(record)
   end
   if was_listed and not (record[IS_LISTED] and record[NODE] == old_node) then
     call('ZREM', tag .. 'r' .. old_node, host.name)
@@ -352,9 +445,17 @@ local function end_lease(token, name)
   return lease, host
 end
 
+-- A request went out.
+local function has_been_asked(record)
+  if state.is_balanced then
+    record[RING] = -1
+  end
+end
+
 -- A lease ends without a settlement: its target is still queued, its host rests as if it had been asked.
 local function give_back(token, name)
   local _, host = end_lease(token, name)
+  has_been_asked(host.record)
   host.record[FREE_AT] = now + host.record[DELAY]
   note_domain(host.record, token)
 end
@@ -380,7 +481,7 @@ end
 
 local function first_due()
   local first = -1
-  for _, node in ipairs(cmsgpack.unpack(call('GET', tag .. 'o'))) do
+  for _, node in ipairs(all_nodes()) do
     local head = head_of(tag .. 'r' .. node)
     if head >= 0 and (first < 0 or head < first) then
       first = head

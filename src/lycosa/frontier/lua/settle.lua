@@ -39,6 +39,7 @@ local function rest(record, pause)
     seconds = math.max(seconds, doubled, circuit)
   end
   record[FETCH], record[DELAY], record[FREE_AT] = pause.fetch, seconds, now + seconds
+  has_been_asked(record)
   return is_ban
 end
 

@@ -169,17 +169,45 @@ end
 
 -- Hosts that now belong to another worker, or that wait for robots.txt, are passed over; not too many in one call.
 local MAX_PASSED = 200
+-- A balanced worker that has more to do than it can begins with the domains it has had least: so many hosts are compared
+-- for each that is wanted. As `policy/balance.py: turn_of` has it.
+local COMPARED_PER_LEASE, WAIT_PER_VISIT, MAX_WAIT = 4, 0.01, 10
+
+local function turn_of(record)
+  return record[FREE_AT] + math.min(WAIT_PER_VISIT * (record[TIMES] or 0), MAX_WAIT)
+end
+
+-- The next hosts of this worker that may be asked.
+local function ready_hosts(first, wanted)
+  local many = state.is_balanced and COMPARED_PER_LEASE * wanted or wanted
+  local names = call('ZRANGEBYSCORE', tag .. 'r' .. args.node, '-inf', now, 'LIMIT', first, many)
+  local found = {}
+  for place, name in ipairs(names) do
+    found[place] = find_host(name)
+  end
+  if state.is_balanced then
+    table.sort(found, function(one, other) return turn_of(one.record) < turn_of(other.record) end)
+  end
+  return found
+end
+
+local function is_mine(record)
+  return record[RING] == state.ring or (not state.is_balanced and owner(record[POINT]) == args.node)
+end
+
 local seen = 0
 while #leases < args.limit and seen < args.limit + MAX_PASSED do
   -- As many as are needed: every name costs, and the hosts stay listed until this call is over.
-  local ready = call('ZRANGEBYSCORE', tag .. 'r' .. args.node, '-inf', now, 'LIMIT', seen, args.limit - #leases)
+  local ready = ready_hosts(seen, args.limit - #leases)
   if #ready == 0 then
     break
   end
   seen = seen + #ready
-  for _, name in ipairs(ready) do
-    local host = find_host(name)
-    if host.record[RING] == state.ring or owner(host.record[POINT]) == args.node then
+  for _, host in ipairs(ready) do
+    if #leases == args.limit then
+      break
+    end
+    if is_mine(host.record) then
       local due = domain_free_at(host.record)
       if due <= now then
         lease(host)

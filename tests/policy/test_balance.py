@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.policy.balance import Balance, coefficient_of_variation
+from lycosa.policy.balance import Balance, coefficient_of_variation, turn_of
 from lycosa.policy.sketch import CountMinSketch
 
 
@@ -39,6 +39,8 @@ def test_merged_sketches_count_as_one() -> None:
     other.add("a", 4)
     one.merge(other)
     assert (one.estimate("a"), one.total) == (7, 7)
+    one.take_least([one, other])
+    assert (one.estimate("a"), one.total) == (4, 4)
     with pytest.raises(ValueError, match="same size"):
         one.merge(CountMinSketch(32, 4))
 
@@ -49,49 +51,54 @@ def test_an_impossible_size_is_refused(width: int, depth: int) -> None:
         CountMinSketch(width, depth)
 
 
+def idle(client: int) -> int:
+    return 0
+
+
 def test_a_domain_is_spread_evenly_over_the_clients() -> None:
-    draw, balance = Random(2), Balance[str](range(4))
-    for number in range(8000):
+    draw, balance, had = Random(2), Balance(range(4)), Counter[tuple[str, int]]()
+    for _ in range(8000):
         domain = f"d{min(int(draw.paretovariate(0.9)), 40)}.example"
-        balance.add(domain, f"http://{domain}/{number}")
-    assert all(balance.spread(f"d{number}.example") < 0.05 for number in (1, 2, 3))
+        had[domain, balance.choose(domain, idle).client] += 1
+    for domain in ("d1.example", "d2.example", "d3.example"):
+        assert coefficient_of_variation([had[domain, client] for client in range(4)]) < 0.01
+        assert balance.spread(domain) < 0.05
 
 
-def test_every_item_is_taken_once_least_fetched_domains_first() -> None:
-    balance = Balance[int]([7])
-    for number in range(3):
-        balance.add("much", number)
-    balance.add("little", 99)
-    assert balance.take(7, 2) == [0, 99]
-    assert balance.take(7, 10) == [1, 2]
-    assert balance.take(7, 10) == []
+def test_who_has_least_to_do_is_chosen_among_those_who_had_a_domain_equally_often() -> None:
+    balance, loads = Balance([7, 8, 9]), {7: 5, 8: 1, 9: 3}
+    chosen = [balance.choose("a.example", loads.__getitem__) for _ in range(4)]
+    assert chosen == [(8, 0), (9, 0), (7, 0), (8, 1)]
 
 
-@given(st.lists(st.tuples(st.integers(0, 9), st.sampled_from(["add", "join", "leave", "take"])), max_size=120))
-def test_nothing_is_lost_when_clients_join_and_leave(events: list[tuple[int, str]]) -> None:
-    balance, clients, added, taken = Balance[int]([0, 1]), [0, 1], 0, list[int]()
-    for number, (draw, event) in enumerate(events):
-        match event:
-            case "add":
-                balance.add(f"d{draw}", number)
-                added += 1
-            case "join":
-                clients.append(100 + number)
-                balance.join(clients[-1])
-            case "leave" if len(clients) > 1:
-                balance.leave(clients.pop(draw % len(clients)))
-            case "take":
-                taken += balance.take(clients[draw % len(clients)], draw)
-    left = [item for client in clients for item in balance.take(client, 1000)]
-    assert len(taken + left) == added == len(set(taken + left))
+def test_domains_are_spread_over_the_clients_by_what_they_have_to_do() -> None:
+    balance, loads = Balance(range(50)), Counter[int]()
+    for number in range(5000):
+        loads[balance.choose(f"d{number}.example", loads.__getitem__).client] += 1
+    assert max(loads.values()) <= 1.1 * min(loads.values())
 
 
-def test_a_newcomer_catches_up() -> None:
-    balance = Balance[int]([0, 1])
-    for number in range(100):
-        balance.add("a", number)
+def test_a_newcomer_takes_its_share_and_no_more() -> None:
+    balance = Balance([0, 1])
+    for _ in range(100):
+        balance.choose("a", idle)
     balance.join(2)
-    assert [balance.add("a", 200 + number) for number in range(50)] == [2] * 50
+    had = Counter(balance.choose("a", idle).client for _ in range(60))
+    assert had == {0: 20, 1: 20, 2: 20}
+
+
+def test_what_a_client_that_is_gone_had_does_not_matter() -> None:
+    balance = Balance([0, 1, 2])
+    for _ in range(30):
+        balance.choose("a", idle)
+    balance.leave(1)
+    assert Counter(balance.choose("a", idle).client for _ in range(30)) == {0: 15, 2: 15}
+
+
+def test_a_domain_that_was_had_often_waits_but_not_for_ever() -> None:
+    assert turn_of(100.0, 0) == 100.0
+    assert turn_of(100.0, 50) > turn_of(100.2, 0)
+    assert turn_of(100.0, 10**9) < turn_of(111.0, 0)
 
 
 def test_the_coefficient_of_variation_of_nothing_is_zero() -> None:
