@@ -11,7 +11,7 @@ import pytest
 
 from lycosa.cli.main import main
 from lycosa.policy.balance import coefficient_of_variation
-from lycosa.store.files import worker_of
+from lycosa.store.files import Maker, maker_of
 
 from ..crawl import evidence
 from .redis_servers import RedisServer, needs_redis
@@ -64,11 +64,11 @@ def test_a_balanced_crawl_spreads_every_domain_over_all_workers(
     crawled.assert_complete()
     assert evidence.overlapping(crawled.requests) == []
     assert sum(crawled.asked().values()) == len(crawled.truth.reachable)
-    pages: dict[str, Counter[tuple[Path, int | None]]] = defaultdict(Counter)
+    pages: dict[str, Counter[tuple[Path, Maker | None]]] = defaultdict(Counter)
     for folder in crawled.folders:
         for row in evidence.pages(folder):
             if row["warc_file"]:
-                pages[row["host"]][folder, worker_of(Path(row["warc_file"]).name)] += 1
+                pages[row["host"]][folder, maker_of(Path(row["warc_file"]).name)] += 1
     workers = {worker for had in pages.values() for worker in had}
     assert len(workers) == 4
     variations = [coefficient_of_variation([had[worker] for worker in workers]) for had in pages.values()]
