@@ -1,6 +1,8 @@
 """Train the model of `lycosa.page.content` from labelled pages, and say how good it is on sites it has not seen.
 
-    python tools/train_content.py ../shared/data --model src/lycosa/page/content/content.model
+    python tools/train_content.py ../shared/data --model src/lycosa/page/content/content.model \\
+        --figures src/lycosa/bench/quality/content_figures.json
+    python tools/train_content.py ../shared/data --by-set --figures src/lycosa/bench/quality/content_figures.json
 
 Needs catboost, numpy and publicsuffixlist beside lycosa. Pages of one registered domain are always in the same
 fold, so every figure printed is for sites that the judging model never saw. The features are those of the crawl: this
@@ -99,6 +101,13 @@ def set_folds(pages: list[Labelled]) -> None:
         sizes[hash_pair(name, folds[site])] += len(by_site[site])
     for page in pages:
         page.fold = folds[page.site]
+
+
+def fold_by_set(pages: list[Labelled]) -> None:
+    """A fold for each set: what a model makes of pages whose makers it never heard of."""
+    names = sorted({page.set_name for page in pages})
+    for page in pages:
+        page.fold = names.index(page.set_name)
 
 
 def hash_pair(name: str, fold: int) -> int:
@@ -304,8 +313,9 @@ def judge(forest: Any, columns: Any) -> Any:
 
 def train(pages: list[Labelled], threads: int, *, folds_only: bool) -> tuple[list[bytes], bytes]:
     """One model per fold, each ignorant of its fold, and the model of all pages."""
-    rest = [[page for page in pages if page.fold != fold] for fold in range(FOLDS)]
-    held = [[page for page in pages if page.fold == fold] for fold in range(FOLDS)]
+    held = [[page for page in pages if page.fold == fold] for fold in range(1 + max(page.fold for page in pages))]
+    unseen_sites = [{page.site for page in unseen} for unseen in held]
+    rest = [[page for page in pages if page.site not in sites] for sites in unseen_sites]
     words = [fit_both_words(others) for others in rest]
     for page in pages:
         page.columns = columns_of(_native.describe(page.html, *words[page.fold]))
@@ -356,10 +366,13 @@ def main() -> None:
     arguments.add_argument("data", type=Path, help="the data folder, with the labelled sets in extraction/")
     arguments.add_argument("--model", type=Path, help="where the model is written")
     arguments.add_argument("--figures", type=Path, help="where the cross-validated figures are written, as JSON")
+    arguments.add_argument(
+        "--by-set", action="store_true", help="leave out one set at a time, and add to the figures how it fares"
+    )
     arguments.add_argument("--threads", type=int, default=2)
     options = arguments.parse_args()
     pages = read_pages(options.data)
-    set_folds(pages)
+    (fold_by_set if options.by_set else set_folds)(pages)
     for page in pages:
         label(page)
     every, pages = pages, [page for page in pages if page.count]
@@ -378,7 +391,10 @@ def main() -> None:
     if options.model:
         options.model.write_bytes(model)
         print(f"{options.model}: {len(model)} bytes")
-    if options.figures:
+    if options.figures and options.by_set:
+        whole = json.loads(options.figures.read_text()) | {"sets_unseen": figures}
+        options.figures.write_text(json.dumps(whole, indent=1) + "\n")
+    elif options.figures:
         sites = len({page.site for page in every})
         digest = sha256(model).hexdigest()[:16] if model else ""
         whole = {"pages": len(every), "sites": sites, "folds": FOLDS, "sets": figures, "model": digest}

@@ -37,13 +37,14 @@ SIZES = ((0, 20_000), (20_000, 40_000), (40_000, 150_000), (150_000, 10**9))
 
 
 class Validated(msgspec.Struct, frozen=True):
-    """What the training said of the model: precision, recall and F1 of each set, on sites not seen."""
+    """What training said of the model: precision, recall and F1 of each set, on sites, or on whole sets, not seen."""
 
     pages: int
     sites: int
     folds: int
     sets: dict[str, tuple[float, float, float]]
     model: str = ""
+    sets_unseen: dict[str, tuple[float, float, float]] = {}
 
     def is_about(self, sets: dict[str, int]) -> bool:
         """Whether it is about the model that is shipped, and about all these pages."""
@@ -102,19 +103,24 @@ def _answers(pages: Iterator[Page], readers: list[Reader], until: float) -> Iter
         yield page, {reader.name: reader.ask(question) for reader in readers}
 
 
-def our_row(figures: ContentFigures) -> tuple[str, dict[str, float]]:
-    """What our row of the table is called, and its F1 by set."""
+def our_rows(figures: ContentFigures) -> dict[str, dict[str, float]]:
+    """Our rows of the table by name, the first of which counts, with their F1 by set."""
     known = validated()
-    if known.is_about(figures.pages):
-        return f"**{OURS}** (sites not seen)", {name: row[2] for name, row in known.sets.items()}
-    return f"**{OURS}** (the shipped model, which may have learnt from these pages)", figures.f1[OURS]
+    if not known.is_about(figures.pages):
+        return {f"**{OURS}** (the shipped model, which may have learnt from these pages)": figures.f1[OURS]}
+    rows = {f"**{OURS}** (sites not seen)": known.sets, f"{OURS} (sets not seen)": known.sets_unseen}
+    return {title: {name: figure[2] for name, figure in row.items()} for title, row in rows.items() if row}
+
+
+def our_row(figures: ContentFigures) -> dict[str, float]:
+    """Our F1 by set, on pages that taught the model nothing where that is known."""
+    return next(iter(our_rows(figures).values()))
 
 
 def f1_table(figures: ContentFigures) -> str:
     """F1 of everybody on every set."""
     names = sorted(figures.pages)
-    title, ours = our_row(figures)
-    rows = {title: ours} | {reader: row for reader, row in figures.f1.items() if reader != OURS}
+    rows = our_rows(figures) | {reader: row for reader, row in figures.f1.items() if reader != OURS}
     lines = ["| F1 | " + " | ".join(names) + " | mean |", "|---|" + "---|" * (len(names) + 1)]
     for reader, row in rows.items():
         cells = [*(row[name] for name in names), fmean(row[name] for name in names)]
@@ -124,7 +130,7 @@ def f1_table(figures: ContentFigures) -> str:
 
 def behind(figures: ContentFigures) -> str:
     """Where a peer is ahead, as a sentence."""
-    _, ours = our_row(figures)
+    ours = our_row(figures)
     found = [
         f"{name} ({reader} {_short(row[name])}, ours {_short(ours[name])})"
         for name in sorted(figures.pages)

@@ -68,7 +68,7 @@ def markdown(quality: Quality) -> str:
 
 
 def _reported_behind(figures: ContentFigures) -> str:
-    _, ours = content.our_row(figures)
+    ours = content.our_row(figures)
     ahead = [
         f"{reader} on {name} ({figure:.3f}, ours {ours[name]:.3f})".replace("(0.", "(.").replace("ours 0.", "ours .")
         for reader, row in _REPORTED.items()
