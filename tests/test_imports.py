@@ -29,7 +29,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("lycosa.crawler",),
     ("lycosa.worker",),
     ("lycosa.build",),
-    ("lycosa.worker_process", "lycosa.nursery"),
+    ("lycosa.worker_process", "lycosa.nursery", "lycosa.patience"),
     ("lycosa.parent", "lycosa.nursery_process", "lycosa.library"),
     ("lycosa.__init__",),
     ("lycosa.observe", "lycosa.simweb"),

@@ -10,7 +10,7 @@ import msgspec
 from lycosa.clock import Clock, machine_clock
 from lycosa.discovery import Discovery
 from lycosa.dispatch import Dispatch
-from lycosa.errors import AddressRefused, BackendLost, VisitError
+from lycosa.errors import AddressRefused, BackendLost, NoNetwork, VisitError
 from lycosa.gist import GistReader
 from lycosa.model import Failure, Kind, Lease, Page, Refusal, Response, Target, Validators
 from lycosa.outcome import (
@@ -86,6 +86,9 @@ class Visitor:
                 case Kind.PROBE:
                     return await self._probe(lease)
         except _NotNow:
+            return Deferred()
+        except NoNetwork:
+            await self._dispatch.give_back(lease.token)
             return Deferred()
         except AddressRefused as error:
             return Refused(Refusal.ADDRESS, error.detail)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
@@ -22,6 +23,7 @@ from lycosa.wire import (
     Client,
     GiveBack,
     Leases,
+    Pause,
     Permission,
     Recognise,
     Recognised,
@@ -31,6 +33,8 @@ from lycosa.wire import (
     Site,
     Take,
 )
+
+logger = logging.getLogger(__name__)
 
 # News may come late (a clock that is not ours, a host given back): look again at least this often.
 LOOK_AGAIN_SECONDS = 1.0
@@ -61,6 +65,9 @@ class Dispatch(Protocol):
 
     async def give_back(self, token: int) -> None:
         """Nothing was sent under this lease, and nothing will be."""
+
+    async def pause(self, reason: str) -> None:
+        """Tell the operator why nothing is sent at present; without a reason, that it goes on."""
 
     async def robots(self, origin: str) -> bytes: ...
 
@@ -161,6 +168,9 @@ class LocalDispatch:
     async def give_back(self, token: int) -> None:
         await self._counter.give_back(token)
 
+    async def pause(self, reason: str) -> None:
+        logger.warning("%s", reason or "the crawl goes on")
+
     async def robots(self, origin: str) -> bytes:
         return await self._counter.frontier.robots(origin)
 
@@ -197,6 +207,9 @@ class RemoteDispatch:
 
     async def give_back(self, token: int) -> None:
         await self._parent.call(GiveBack(token))
+
+    async def pause(self, reason: str) -> None:
+        await self._parent.call(Pause(reason))
 
     async def robots(self, origin: str) -> bytes:
         reply = await self._parent.call(AskRobots(origin))

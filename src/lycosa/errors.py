@@ -1,12 +1,27 @@
 """Every error that may leave a part of lycosa, as one tree.
 
 Three kinds: the operator must fix something (`SettingsError`, exit 2), this visit failed
-(`VisitError`, recorded and the crawl goes on), the backend is lost (`BackendLost`, exit 1).
+(`VisitError`, recorded and the crawl goes on), the backend is lost (`BackendLost`, exit 1; of `Shortage`, which may
+pass, the end is waited for).
 """
 
 from __future__ import annotations
 
+import errno
+import os
+
 from lycosa.model import Failure
+
+# What a machine may have again later: room on its disk, a disk that works, descriptors, memory.
+_SHORT = (
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EIO,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ENOMEM,
+    errno.ENOBUFS,
+)
 
 
 class LycosaError(Exception):
@@ -23,6 +38,21 @@ class FolderInUse(SettingsError):
 
 class BackendLost(LycosaError):
     """The frontier or the store cannot go on; nothing acknowledged so far is lost."""
+
+
+class Shortage(BackendLost):
+    """The machine lacks what it may have again later: nothing is lost, and the crawl may go on then."""
+
+
+class NoNetwork(LycosaError):
+    """Nobody can be reached from here: no host is to blame, nothing was sent, and nothing is recorded."""
+
+
+def lost(message: str, error: Exception) -> BackendLost:
+    """What an error of the disk, or of a library that uses it, means for the crawl."""
+    number = error.errno if isinstance(error, OSError) else None
+    is_short = number in _SHORT or any(os.strerror(each) in str(error) for each in _SHORT)
+    return (Shortage if is_short else BackendLost)(f"{message}: {error}")
 
 
 class VisitError(LycosaError):

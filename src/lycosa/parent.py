@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import socket
 from collections import deque
@@ -26,10 +27,11 @@ from lycosa.build import (
 )
 from lycosa.clock import steady_clock
 from lycosa.dispatch import Counter, EmbeddedFrontier, recognise
-from lycosa.errors import BackendLost, LycosaError, SettingsError
+from lycosa.errors import BackendLost, LycosaError, SettingsError, Shortage, lost
 from lycosa.model import OutcomeKind, Settlement
 from lycosa.nursery import Nursery, NurseryLost, WorkerProcess
 from lycosa.observe.tally import Tally
+from lycosa.patience import Patience
 from lycosa.ports import Counts
 from lycosa.reading import Slot
 from lycosa.settings import Settings
@@ -45,6 +47,7 @@ from lycosa.wire import (
     Leases,
     Lost,
     Orders,
+    Pause,
     Permission,
     Recognise,
     Recognised,
@@ -59,6 +62,8 @@ from lycosa.wire import (
     connect,
 )
 from lycosa.worker import STOP_SECONDS
+
+logger = logging.getLogger(__name__)
 
 SEEDS_AT_ONCE = 1000
 # A worker that dies this often within a minute has a cause that a restart does not mend.
@@ -93,7 +98,10 @@ class Parent:
         self._slots = [Slot() for _ in range(self._workers)]
         self._frontier: EmbeddedFrontier | None = None
         self._counter: Counter | None = None
+        self._last_counts = Counts()
         self._is_stopping = False
+        self._stopping = asyncio.Event()
+        self.paused = ""  # why nothing is dispatched, while the machine lacks something
         self.tally = Tally(self._clock)
         self.recovery: Recovery | None = None
         self.restarts = 0
@@ -104,7 +112,7 @@ class Parent:
 
     def counts(self) -> Counts:
         """Where all known URLs are."""
-        return self._frontier.counts() if self._frontier else Counts()
+        return self._frontier.counts() if self._frontier else self._last_counts
 
     def waits_until(self) -> float | None:
         """When a retry or back-off is due, if that is all that is left."""
@@ -113,6 +121,23 @@ class Parent:
     async def run(self, seeds: Sequence[ParsedUrl], *, revisit: bool = False) -> Ending:
         """Crawl until there is nothing left to do, or until `stop`."""
         self._settings, seeds = await agree(self._settings, seeds, self._asked)
+        patience = Patience(self._folder.path)
+        while True:
+            try:
+                return await self._run_once(seeds, revisit=revisit)
+            except Shortage as shortage:
+                if self._is_stopping:
+                    raise
+                self.paused = str(shortage)
+            logger.warning("%s; the crawl waits until this has passed", self.paused)
+            await patience.wait(self._stopping)
+            if self._stopping.is_set():
+                return Ending.STOPPED
+            logger.warning("the crawl goes on")
+            self.paused = ""
+
+    async def _run_once(self, seeds: Sequence[ParsedUrl], *, revisit: bool) -> Ending:
+        """From opening what is on disk to closing it."""
         with self._disk():
             write_settings(self._folder, self._settings)
             write_seeds(self._folder, seeds)
@@ -132,6 +157,7 @@ class Parent:
                 return Ending.FINISHED
             return Ending.STOPPED if self._is_stopping else Ending.INCOMPLETE
         finally:
+            self._last_counts, self._frontier = frontier.counts(), None
             with self._disk():
                 await frontier.close()
 
@@ -141,7 +167,9 @@ class Parent:
         try:
             yield
         except (OSError, SyncFailed) as error:
-            raise BackendLost(f"{self._folder.path}: cannot be written: {error}") from error
+            if isinstance(error, SyncFailed):
+                raise Shortage(f"{self._folder.path}: the disk lost what was written: {error}") from error
+            raise lost(f"{self._folder.path}: cannot be written", error) from error
 
     async def _plant(self, frontier: EmbeddedFrontier, seeds: Sequence[ParsedUrl], *, revisit: bool) -> None:
         if revisit and await frontier.is_finished():
@@ -157,7 +185,8 @@ class Parent:
                 for number in range(self._workers):
                     group.create_task(self._look_after(number, nursery))
         except* LycosaError as errors:
-            raise errors.exceptions[0] from None
+            # Of several, the one that may pass is the cause of the others.
+            raise max(errors.exceptions, key=lambda error: isinstance(error, Shortage)) from None
         finally:
             self._kill_workers()
             await nursery.close()
@@ -170,6 +199,7 @@ class Parent:
             # A worker that hangs must not keep the crawl from ending.
             asyncio.get_running_loop().call_later(STOP_SECONDS + STOP_GRACE_SECONDS, self._kill_workers)
         self._is_stopping = True
+        self._stopping.set()
         if self._counter:
             self._counter.close()
 
@@ -272,8 +302,13 @@ class Parent:
                 return Robots(await self._frontier.robots(request.origin))
             case AskSite():
                 return Site(await self._frontier.site(request.domain))
+            case Pause():
+                self.paused = request.reason
+                logger.warning("%s", f"{request.reason}; the crawl waits" if request.reason else "the crawl goes on")
+                return Permission(is_granted=True)
             case Lost():
-                raise SettingsError(request.reason) if request.is_setting else BackendLost(request.reason)
+                kind = SettingsError if request.is_setting else Shortage if request.is_shortage else BackendLost
+                raise kind(request.reason)
 
 
 def _death_certificate(token: int, exit_code: int, settings: Settings) -> Settlement:

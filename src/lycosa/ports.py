@@ -86,7 +86,13 @@ class Frontier(Protocol):
 
 
 class Fetcher(Protocol):
-    """One HTTP exchange. Redirects are answers like any other. Raises `VisitError`."""
+    """One HTTP exchange. Redirects are answers like any other. Raises `VisitError`, or `NoNetwork`: then no host is
+    to blame, and nothing was sent.
+    """
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Nobody could be reached when this was last tried."""
 
     def is_still_at(self, host: str, address: str) -> bool:
         """Whether a host is known, without asking, to be at this address."""

@@ -65,6 +65,14 @@ class Lost(msgspec.Struct, frozen=True, array_like=True, tag=True):
 
     reason: str
     is_setting: bool = False
+    # The machine lacks what it may have again later.
+    is_shortage: bool = False
+
+
+class Pause(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    """Why this worker sends nothing at present; without a reason it goes on."""
+
+    reason: str
 
 
 class Leases(msgspec.Struct, frozen=True, array_like=True, tag=True):
@@ -120,7 +128,7 @@ class Orders(msgspec.Struct, frozen=True, array_like=True, tag=True):
     crawl_key: bytes
 
 
-Request = Take | Settle | Approach | GiveBack | Recognise | AskRobots | AskSite | Lost
+Request = Take | Settle | Approach | GiveBack | Recognise | AskRobots | AskSite | Pause | Lost
 Reply = Leases | Settled | Permission | Recognised | Robots | Site | Orders
 
 

@@ -50,6 +50,8 @@ from lycosa.store.warc import base32
 MAX_PREFETCHED = 10_000
 # How long requests under way may take to end when the crawl is stopped.
 STOP_SECONDS = 10.0
+# How often, without a network, a lease is taken to see whether there is one again.
+CUT_OFF_SECONDS = 3.0
 # Trouble on the way may pass; what the server said wrong, it will say again.
 _PASSING = frozenset({Failure.DNS, Failure.CONNECT, Failure.TIMEOUT, Failure.SLOW, Failure.RESET, Failure.STATUS})
 
@@ -103,6 +105,7 @@ class Worker:
         self._unsettled = 0
         self._news = asyncio.Event()
         self._room = asyncio.Event()
+        self._is_cut_off = False
         self._prefetched: set[str] = set()
         self._prefetches: set[asyncio.Task[None]] = set()
 
@@ -141,7 +144,16 @@ class Worker:
     async def _take(self) -> list[Lease]:
         if self._unsettled >= self._connections:
             await self._wait_for_room(self._connections - 1)
+        await self._notice_network()
+        if self._is_cut_off:
+            await asyncio.sleep(CUT_OFF_SECONDS)
+            return await self._dispatch.take(1)
         return await self._dispatch.take(self._connections - self._unsettled)
+
+    async def _notice_network(self) -> None:
+        if self._is_cut_off is not self._fetcher.is_cut_off:
+            self._is_cut_off = self._fetcher.is_cut_off
+            await self._dispatch.pause("no name server answers, nobody can be reached" if self._is_cut_off else "")
 
     async def _wait_for_room(self, at_most: int) -> None:
         while self._unsettled > at_most:

@@ -13,7 +13,7 @@ import uvloop
 
 from lycosa.build import make_worker
 from lycosa.dispatch import RemoteDispatch
-from lycosa.errors import LycosaError, SettingsError
+from lycosa.errors import LycosaError, SettingsError, Shortage
 from lycosa.reading import Slot, Watched
 from lycosa.settings import Settings
 from lycosa.store.folder import CrawlFolder
@@ -30,7 +30,8 @@ async def work(fd: int, slot: Slot) -> None:
         await _obey(await client.orders, client, slot)
     except LycosaError as error:
         # What a worker can name, a restart does not mend. The parent ends us when it has heard.
-        await client.call(Lost(str(error), is_setting=isinstance(error, SettingsError)))
+        is_setting, is_shortage = isinstance(error, SettingsError), isinstance(error, Shortage)
+        await client.call(Lost(str(error), is_setting=is_setting, is_shortage=is_shortage))
 
 
 async def _obey(orders: Orders, client: Client, slot: Slot) -> None:

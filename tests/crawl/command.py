@@ -94,6 +94,23 @@ class Running:
         for pid in workers:
             wait_until_gone(pid)
 
+    def wait_until_said(self, text: str) -> None:
+        """Return when the crawl has said this on its way."""
+        follow = [
+            "timeout",
+            f"{HANG_SECONDS:g}",
+            "tail",
+            "--follow",
+            "--lines=+1",
+            f"--pid={self.process.pid}",
+            str(self._err),
+        ]
+        with subprocess.Popen(follow, stdout=subprocess.PIPE, text=True) as tail:
+            assert tail.stdout
+            heard = any(text in line for line in tail.stdout)
+            tail.terminate()
+        assert heard, f"the crawl ended or hangs without a word of {text!r}: {self._err.read_text()[-2000:]}"
+
     def end(self) -> Ended:
         """Wait for the end."""
         try:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import uvloop
 
-from lycosa.errors import AddressRefused, Unreachable, VisitError
+from lycosa.errors import AddressRefused, NoNetwork, Unreachable, VisitError
 from lycosa.fetch.curl import CurlFetcher
 from lycosa.fetch.dns import Resolver
 from lycosa.fetch.gate import AddressGate
@@ -19,7 +19,7 @@ from lycosa.model import Failure
 from lycosa.settings import Settings
 
 from .conftest import MakeFetcher
-from .nameserver import NameServer
+from .nameserver import NOERROR, SERVFAIL, NameServer
 from .rawweb import RawWeb, hang, page
 
 
@@ -32,6 +32,9 @@ class FixedResolver(Resolver):
 
     async def addresses(self, host: str) -> tuple[str, ...]:
         return self.answers.pop(0)
+
+    async def is_answered(self, since: float) -> bool:
+        return True
 
 
 async def failure_of(fetcher: CurlFetcher, url: str) -> VisitError:
@@ -166,6 +169,32 @@ async def test_names_are_resolved_and_sent_as_host(web: RawWeb, make_fetcher: Ma
     assert server.queries["a.test", "A"] == 1
     failure = await failure_of(fetcher, web.url("/", "missing.test"))
     assert failure.reason is Failure.DNS
+    server.close()
+
+
+async def test_a_host_is_not_blamed_for_a_network_that_is_gone(web: RawWeb, make_fetcher: MakeFetcher) -> None:
+    server = NameServer()
+    server.records["a.test", "A"] = ["127.0.0.1"]
+    fetcher = make_fetcher(dns_servers=[await server.start()])
+    server.failure = SERVFAIL
+    with pytest.raises(NoNetwork):
+        await fetcher.fetch(web.url("/", "a.test"))
+    with pytest.raises(NoNetwork):
+        await fetcher.address_of("a.test", "")
+    was_cut_off = fetcher.is_cut_off
+    server.failure = NOERROR
+    web.answers["/"] = page(b"hello")
+    await fetcher.fetch(web.url("/", "a.test"))
+    assert (was_cut_off, fetcher.is_cut_off) == (True, False)
+    server.close()
+
+
+async def test_a_host_that_is_down_alone_is_blamed(make_fetcher: MakeFetcher) -> None:
+    server = NameServer()
+    server.records["a.test", "A"] = ["127.0.0.1"]
+    fetcher = make_fetcher(dns_servers=[await server.start()])
+    assert (await failure_of(fetcher, "http://a.test:1/")).reason is Failure.CONNECT
+    assert not fetcher.is_cut_off
     server.close()
 
 

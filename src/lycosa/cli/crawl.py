@@ -110,13 +110,13 @@ async def _crawl(
     style: Style = "json" if options.json else "quiet" if options.quiet else "human"
     async with Progress(parent, settings, style):
         ending = await parent.run(seeds, revisit=options.revisit)
-    if settings.report:
-        await asyncio.to_thread(_write_report, folder)
     facts = summary(parent, folder, ending)
     if options.json:
         print(msgspec.json.encode(facts).decode())
     elif not options.quiet:
         facts.show()
+    if settings.report:
+        await asyncio.to_thread(_write_report, folder)
     return 0 if ending is Ending.FINISHED else 3
 
 

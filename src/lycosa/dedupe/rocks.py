@@ -23,7 +23,7 @@ from rocksdict import (
 
 from lycosa.dedupe.groups import plan_of
 from lycosa.dedupe.signature import Signature
-from lycosa.errors import BackendLost
+from lycosa.errors import lost
 from lycosa.model import Placement
 
 FAMILIES = ("bands", "signatures")
@@ -99,7 +99,7 @@ class RocksContentGroups:
             try:
                 self._database.write(batch)
             except Exception as error:  # rocksdict raises plain Exception
-                raise BackendLost(f"the content groups cannot be written: {error}") from error
+                raise lost("the content groups cannot be written", error) from error
         self._planner.written()
         return placements
 
@@ -121,7 +121,7 @@ def _open(folder: Path) -> Rdict:
     try:
         return Rdict(str(folder), group_options(cache), column_families=families)
     except Exception as error:
-        raise BackendLost(f"{folder}: the content groups cannot be opened: {error}") from error
+        raise lost(f"{folder}: the content groups cannot be opened", error) from error
 
 
 def group_options(cache: Cache) -> Options:

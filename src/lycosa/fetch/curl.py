@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 
 import pycurl
 
-from lycosa.errors import AddressRefused, Unreachable, VisitError
+from lycosa.errors import AddressRefused, Shortage, Unreachable, VisitError
 from lycosa.fetch.coding import content_codings, decode
 from lycosa.fetch.dns import Resolver, literal_address
 from lycosa.fetch.gate import AddressGate
 from lycosa.fetch.head import Authority, Head, HeadLimits, read_head, request_head, request_lines, split_url
+from lycosa.fetch.line import Line
 from lycosa.fetch.multi import Multi
 from lycosa.fetch.trouble import Trouble, trouble_of
 from lycosa.fetch.turns import Turns
@@ -53,6 +54,7 @@ class _Slot:
         "done",
         "easy",
         "is_refused",
+        "lack",
         "lines",
         "max_bytes",
         "moved_at",
@@ -77,6 +79,7 @@ class _Slot:
         self.chunks.clear()
         self.max_bytes = self.room = max_bytes
         self.is_refused = False
+        self.lack = ""
         self.done = loop.create_future()
         self.started = self.moved_at = self.window_at = time.monotonic()
         self.moved_bytes = self.window_bytes = 0
@@ -113,6 +116,7 @@ class CurlFetcher:
     ) -> None:
         self._settings = settings
         self._resolver = resolver
+        self._line = Line(resolver)
         self._gate = gate
         # The bundle that libcurl was built with may lie where another Linux keeps it.
         self._ca_file = ca_file or ssl.get_default_verify_paths().cafile
@@ -132,12 +136,21 @@ class CurlFetcher:
     async def fetch(
         self, url: str, *, address: str = "", headers: Sequence[tuple[str, str]] = (), max_body_bytes: int | None = None
     ) -> Response:
-        """One GET and its answer, whatever its status; raises `VisitError`."""
+        """One GET and its answer, whatever its status; raises `VisitError` or `NoNetwork`."""
         where = split_url(url)
         lines = request_lines(self._settings.user_agent, headers) if headers else self._lines
         request = _Request(url, where, lines, max_body_bytes or self._settings.max_body_bytes)
-        known = self._resolver.known(where.host) or await self._resolver.addresses(where.host)
-        addresses = self._permitted(known, first=address)
+        trial = self._line.begin()
+        try:
+            known = self._resolver.known(where.host) or await self._resolver.addresses(where.host)
+            response = await self._ask(request, self._permitted(known, first=address))
+        except Unreachable as failure:
+            await self._line.check(where.host, failure, trial)
+            raise
+        self._line.is_cut = False
+        return response
+
+    async def _ask(self, request: _Request, addresses: Sequence[str]) -> Response:
         async with self._open_requests:
             for first in addresses[:-1]:
                 try:
@@ -152,8 +165,18 @@ class CurlFetcher:
         return address in self._resolver.known(host) or address == literal_address(host)
 
     async def address_of(self, host: str, usual: str) -> str:
-        """Where a host is to be asked; raises `VisitError`."""
-        return self._permitted(await self._resolver.addresses(host), first=usual)[0]
+        """Where a host is to be asked; raises `VisitError` or `NoNetwork`."""
+        trial = self._line.begin()
+        try:
+            known = await self._resolver.addresses(host)
+        except Unreachable as failure:
+            await self._line.check(host, failure, trial)
+            raise
+        return self._permitted(known, first=usual)[0]
+
+    @property
+    def is_cut_off(self) -> bool:
+        return self._line.is_cut
 
     async def prefetch(self, hosts: Sequence[str]) -> None:
         """Resolve names that will be needed soon. Never raises."""
@@ -256,7 +279,11 @@ class CurlFetcher:
         if peer.family not in (socket.AF_INET, socket.AF_INET6) or not self._gate.permits(_text(peer.addr[0])):
             slot.is_refused = True
             return int(pycurl.SOCKET_BAD)
-        return socket.socket(peer.family, peer.socktype, peer.protocol)
+        try:
+            return socket.socket(peer.family, peer.socktype, peer.protocol)
+        except OSError as error:
+            slot.lack = str(error)
+            return int(pycurl.SOCKET_BAD)
 
     def _end(self, easy: pycurl.Curl, code: int, message: str) -> None:
         slot = self._busy.pop(easy)
@@ -314,6 +341,9 @@ class CurlFetcher:
         seconds = time.monotonic() - slot.started
         if slot.is_refused:
             raise AddressRefused(Failure.ADDRESS, f"{slot.address} is not open to this crawl", sent=False)
+        if slot.lack:
+            # The host has nothing to do with it: nothing is recorded of it.
+            raise Shortage(f"no socket can be opened: {slot.lack}")
         head = read_head(slot.lines, self._limits)
         truncated = _truncation(slot, head, trouble)
         assert head is not None

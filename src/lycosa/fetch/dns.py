@@ -6,6 +6,7 @@ It reads no hosts file and no search domains, and does not know which addresses 
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -27,6 +28,8 @@ MAX_PREFETCHES = 64
 
 # The servers have spoken: there is no such name, or no address under it, or it cannot be a name.
 _FINAL = frozenset({pycares.errno.ARES_ENOTFOUND, pycares.errno.ARES_ENODATA, pycares.errno.ARES_EBADNAME})
+# What is heard of servers that are gone, or that have lost their own way out.
+_NOBODY = frozenset({pycares.errno.ARES_ETIMEOUT, pycares.errno.ARES_ECONNREFUSED, pycares.errno.ARES_ESERVFAIL})
 
 
 class _Answer(NamedTuple):
@@ -57,6 +60,7 @@ class Resolver:
         self._pending: dict[str, asyncio.Task[_Answer]] = {}
         self._prefetches = asyncio.Semaphore(MAX_PREFETCHES)
         self._channel: aiodns.DNSResolver | None = None
+        self._heard_at = float("-inf")
 
     def known(self, host: str) -> tuple[str, ...]:
         """The addresses of a host if no query is needed for them, else nothing."""
@@ -85,6 +89,17 @@ class Resolver:
         missing = [name for name in names if not ((old := self._answers.get(name)) and old.fresh_until > now)]
         await asyncio.gather(*map(self._prefetch_one, missing))
 
+    def now(self) -> float:
+        """By the clock that `is_answered` knows."""
+        return self._clock()
+
+    async def is_answered(self, since: float) -> bool:
+        """Whether the servers have answered since then, or do so now, and can ask others."""
+        if self._heard_at < since:
+            # A name that nobody asked for before is in no server's memory.
+            await self._look_up(f"{secrets.token_hex(8)}.example.com")
+        return self._heard_at >= since
+
     async def close(self) -> None:
         """End every look-up under way and let go of the sockets."""
         if self._channel is not None:
@@ -108,7 +123,10 @@ class Resolver:
         """One look-up, whose end is always a value: nobody may be left to hear an exception."""
         try:
             answer = self._positive(*await self._query(name))
+            self._heard_at = self._clock()
         except aiodns.error.DNSError as error:
+            if error.args[0] not in _NOBODY:
+                self._heard_at = self._clock()
             answer = self._without_answer(name, error)
         finally:
             del self._pending[name]

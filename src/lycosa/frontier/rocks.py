@@ -256,14 +256,16 @@ class RocksFrontier:
         return self._tables.crawl_key()
 
     async def close(self) -> None:
-        await self._commit.finish()
-        self._write(t.batch())
-        self._tables.sync()
-        # Without the file the filter is built again at the next start.
-        with contextlib.suppress(OSError):
-            self._seen.save()
-        del self._groups
-        self._tables.close()
+        try:
+            await self._commit.finish()
+            self._write(t.batch())
+            self._tables.sync()
+            # Without the file the filter is built again at the next start.
+            with contextlib.suppress(OSError):
+                self._seen.save()
+        finally:
+            del self._groups
+            self._tables.close()
 
     # ---- adding
 

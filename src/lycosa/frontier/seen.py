@@ -67,7 +67,7 @@ class SeenTable:
         self._check_mode(rules.seen)
         if not self._restore(tables.folder / FILE_NAME):
             self._rebuild()
-        tables.meta[b"seen"] = rules.seen.encode()
+        tables.put_meta(b"seen", rules.seen.encode())
         self.known = tables.counts().known
         # Known, but in a batch that is not written yet: the table cannot say so.
         self._unwritten: set[bytes] = set()

@@ -39,7 +39,7 @@ from rocksdict import (
 
 from lycosa.dedupe.rocks import FAMILIES as GROUP_FAMILIES
 from lycosa.dedupe.rocks import GroupTables
-from lycosa.errors import BackendLost, FolderInUse, SettingsError
+from lycosa.errors import BackendLost, FolderInUse, SettingsError, lost
 from lycosa.frontier.poison import UNREADABLE
 from lycosa.frontier.rules import OriginState, host_of_origin
 from lycosa.model import SiteNews, Target, origin_of
@@ -136,6 +136,7 @@ class Tables:
     def __init__(self, folder: Path, *, read_only: bool = False) -> None:
         self.folder = folder
         self._secondary: str | None = None
+        self._first_error: Exception | None = None
         if read_only and not (folder / "CURRENT").exists():
             raise SettingsError(f"{folder}: there is no frontier here")
         try:
@@ -143,7 +144,7 @@ class Tables:
         except Exception as error:  # rocksdict raises plain Exception
             if "/LOCK: " in str(error):
                 raise FolderInUse(f"{folder}: another crawl is running on this folder") from error
-            raise BackendLost(f"{folder}: the frontier cannot be opened: {error}") from error
+            raise lost(f"{folder}: the frontier cannot be opened", error) from error
         families: dict[str, Any] = {name: self._db.get_column_family(name) for name in BASE_FAMILIES}
         self.queue, self.seen, self.hosts = families["queue"], families["seen"], families["hosts"]
         self.waiting, self.parked, self.delayed = families["waiting"], families["parked"], families["delayed"]
@@ -182,31 +183,42 @@ class Tables:
         try:
             self._db.write(batch)
         except Exception as error:
-            raise BackendLost(f"the frontier cannot be written: {error}") from error
+            raise self._lost("written", error) from error
+
+    def put_meta(self, key: bytes, value: bytes) -> None:
+        """Write one of the few facts about the crawl as a whole."""
+        try:
+            self.meta[key] = value
+        except Exception as error:  # rocksdict raises plain Exception
+            raise self._lost("written", error) from error
 
     def sync(self) -> None:
         """Everything written so far is on the disk when this returns."""
         try:
             self._db.flush_wal(sync=True)
         except Exception as error:
-            raise BackendLost(f"the frontier cannot be synced: {error}") from error
+            raise self._lost("synced", error) from error
 
     def close(self) -> None:
+        """Let go of the database and its lock, also where it cannot be written any more; but then this raises."""
         # Families and their handles keep the database open, and its lock held, as long as they live.
-        try:
-            for name in BASE_FAMILIES:
-                getattr(self, name).close()
-                delattr(self, f"in_{name}")
-            if self.groups:
-                self.groups.bands.close()
-                self.groups.signatures.close()
-                self.groups = None
-            self._db.close()
-        except Exception as error:  # rocksdict raises plain Exception
-            raise BackendLost(f"the frontier cannot be closed: {error}") from error
-        finally:
-            if self._secondary:
-                shutil.rmtree(self._secondary, ignore_errors=True)
+        families = [getattr(self, name) for name in BASE_FAMILIES]
+        families += [self.groups.bands, self.groups.signatures] if self.groups else []
+        self.groups = None
+        for name in BASE_FAMILIES:
+            delattr(self, name)
+            delattr(self, f"in_{name}")
+        troubles = [trouble for part in (*families, self._db) if (trouble := _trouble_in_closing(part))]
+        del self._db
+        if self._secondary:
+            shutil.rmtree(self._secondary, ignore_errors=True)
+        if troubles:
+            raise self._lost("closed", troubles[0]) from troubles[0]
+
+    def _lost(self, done: str, error: Exception) -> BackendLost:
+        # The database names its first error once, and then only that there was one.
+        self._first_error = self._first_error or error
+        return lost(f"the frontier cannot be {done}", self._first_error)
 
     def counts(self) -> Counts:
         raw = self.meta.get(b"counts")
@@ -217,14 +229,14 @@ class Tables:
         key: bytes | None = self.meta.get(b"key")
         if key is None:
             key = secrets.token_bytes(16)
-            self.meta[b"key"] = key
+            self.put_meta(b"key", key)
         return key
 
     def begin_run(self) -> int:
         """Returns the epoch: a number that no earlier run had."""
         epoch = int.from_bytes(self.meta.get(b"epoch") or b"") + 1
-        self.meta[b"epoch"] = epoch.to_bytes(8)
-        self.meta[b"format"] = FORMAT.to_bytes(1)
+        self.put_meta(b"epoch", epoch.to_bytes(8))
+        self.put_meta(b"format", FORMAT.to_bytes(1))
         return epoch
 
     def next_serial(self) -> int:
@@ -233,7 +245,7 @@ class Tables:
         if self._serial >= self._serial_limit:
             # Reserved ahead, so that a crash can only skip numbers, never use one twice.
             self._serial_limit = self._serial + _SERIALS_RESERVED
-            self.meta[b"serial"] = self._serial_limit.to_bytes(8)
+            self.put_meta(b"serial", self._serial_limit.to_bytes(8))
         return self._serial
 
     def writes(self) -> int:
@@ -246,6 +258,14 @@ class Tables:
 
     def host_records(self) -> Iterator[HostRecord]:
         return (decode_host(raw) for raw in self.hosts.values())
+
+
+def _trouble_in_closing(part: Any) -> Exception | None:
+    try:
+        part.close()
+    except Exception as error:  # rocksdict raises plain Exception
+        return error
+    return None
 
 
 def batch() -> WriteBatch:

@@ -59,7 +59,8 @@ class Progress:
             elif self._style == "json":
                 print(json.dumps(_line(self._parent, counts, rate)), file=sys.stderr, flush=True)
             elif self._style == "human":
-                print(_sentence(counts, rate), file=sys.stderr, flush=True)
+                paused = f"paused: {self._parent.paused}; " if self._parent.paused else ""
+                print(paused + _sentence(counts, rate), file=sys.stderr, flush=True)
 
     def _picture(self, counts: Counts, rate: float) -> Group:
         table = Table.grid(padding=(0, 3))
@@ -83,6 +84,8 @@ class Progress:
         return Group(table, bar, Text(self._state(counts, rate, total), style="dim"))
 
     def _state(self, counts: Counts, rate: float, total: int) -> str:
+        if self._parent.paused:
+            return f"paused: {self._parent.paused}"
         if (due := self._parent.waits_until()) is not None:
             return f"waiting: only retries are left, the next in {_duration(max(0.0, due - time.time()))}"
         left = f", about {_duration((total - counts.pages) / rate)} left of what is known" if rate > 0 else ""
@@ -167,7 +170,8 @@ def summary(parent: Parent, folder: CrawlFolder, ending: Ending) -> Summary:
 
 
 def _line(parent: Parent, counts: Counts, rate: float) -> dict[str, object]:
-    return {"at": time.time(), "pages_per_second": round(rate, 2), **msgspec.structs.asdict(counts)}
+    line = {"at": time.time(), "pages_per_second": round(rate, 2), **msgspec.structs.asdict(counts)}
+    return {**line, "paused": parent.paused} if parent.paused else line
 
 
 def _sentence(counts: Counts, rate: float) -> str:

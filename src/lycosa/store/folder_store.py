@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from lycosa.errors import BackendLost
+from lycosa.errors import Shortage, lost
 from lycosa.model import Links, Page, Response, Texts, Visit
 from lycosa.settings import Settings
 from lycosa.store.files import OPEN, Names, SyncFailed
@@ -66,7 +66,7 @@ class FolderStore:
                 file, offset, length = self._warc.append(response, visit.fetched_at, visit.digest)
                 visit = msgspec.structs.replace(visit, warc_file=file, warc_offset=offset, warc_length=length)
         except OSError as error:
-            raise BackendLost(f"{self._folder.path}: cannot be written: {error.strerror}") from error
+            raise lost(f"{self._folder.path}: cannot be written", error) from error
         texts = Texts(page.text, page.content, page.comments) if page else Texts()
         row = Row(visit, has_text=any(texts), has_links=bool(links.targets))
         try:
@@ -134,10 +134,10 @@ class FolderStore:
             await loop.run_in_executor(self._committer, self._write, journals)
         except OSError as error:
             self._has_news = True
-            raise BackendLost(f"{self._folder.path}: cannot be written: {error.strerror}") from error
+            raise lost(f"{self._folder.path}: cannot be written", error) from error
         except SyncFailed as error:
             self._is_broken = True
-            raise BackendLost(f"{self._folder.path}: the disk lost what was written: {error}") from error
+            raise Shortage(f"{self._folder.path}: the disk lost what was written: {error}") from error
         except asyncio.CancelledError:
             # The thread may or may not have written it: the next sync looks again.
             self._has_news = True
@@ -180,7 +180,7 @@ class FolderStore:
 
     def _refuse_if_broken(self) -> None:
         if self._is_broken:
-            raise BackendLost(f"{self._folder.path}: a write to disk failed and may be lost; start again to recover")
+            raise Shortage(f"{self._folder.path}: a write to disk failed and may be lost; start again to recover")
 
 
 def _encodable(visit: Visit) -> Visit:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from lycosa.errors import BackendLost
+from lycosa.errors import lost
 from lycosa.model import Links, Page, Response, Texts, Visit
 from lycosa.settings import Settings
 from lycosa.store.files import SyncFailed, sync_folder
@@ -40,7 +40,7 @@ def recover(folder: CrawlFolder, settings: Settings, parse: Parse, *, worker: in
     try:
         return _recover(folder, settings, parse, worker)
     except (OSError, SyncFailed) as error:
-        raise BackendLost(f"{folder.path}: cannot be put in order: {error}") from error
+        raise lost(f"{folder.path}: cannot be put in order", error) from error
 
 
 def _recover(folder: CrawlFolder, settings: Settings, parse: Parse, worker: int | None) -> Recovery:
