@@ -23,6 +23,7 @@ from lycosa.page.content import ContentRules
 from lycosa.page.parser import PageParser
 from lycosa.policy.politeness import Pace
 from lycosa.policy.priority import SEED
+from lycosa.policy.region import checked
 from lycosa.policy.robots import product_token
 from lycosa.reading import Readings, Unwatched
 from lycosa.rulebook import Rulebook
@@ -86,12 +87,17 @@ def frontier_rules(settings: Settings, workers: int) -> FrontierRules:
         workers=workers,
         silence_seconds=settings.silence_seconds,
         assignment=settings.assignment,
+        region=settings.region and checked(settings.region),
+        region_rules=settings.region_rules,
+        region_by=settings.region_by,
     )
 
 
 def open_frontier(settings: Settings, folder: Path, workers: int, clock: Clock) -> EmbeddedFrontier:
     """The frontier that the settings name."""
     rules = frontier_rules(settings, workers)
+    if has_regions(settings) and not is_shared(settings.frontier):
+        raise SettingsError("region, region_rules and region_by are for several machines: frontier must be redis://…")
     # Imported here, since workers build all the rest but never a frontier.
     match settings.frontier:
         case "rocks":
@@ -126,6 +132,11 @@ def begin_seconds(settings: Settings) -> float:
 def is_shared(frontier: str) -> bool:
     """Whether several machines may crawl together with this frontier."""
     return frontier.startswith(("redis", "rediss")) and "://" in frontier
+
+
+def has_regions(settings: Settings) -> bool:
+    """Whether it matters where a machine stands."""
+    return bool(settings.region or settings.region_rules or settings.region_by != "rules")
 
 
 async def agree(settings: Settings, seeds: Sequence[ParsedUrl], asked: Set[str]) -> tuple[Settings, list[ParsedUrl]]:
@@ -194,8 +205,8 @@ def make_discovery(settings: Settings, seeds: Iterable[ParsedUrl], crawl_key: by
 
 def make_sitebook(settings: Settings, seeds: list[ParsedUrl], crawl_key: bytes, dispatch: Dispatch) -> Sitebook:
     policy = link_policy(settings, seeds, Fingerprinter(crawl_key))
-    is_shared = settings.assignment == "balanced"
-    rules = TrapRules(is_on=settings.traps, domain_pages=settings.domain_pages, is_shared=is_shared)
+    takes_turns = settings.assignment == "balanced" or has_regions(settings)
+    rules = TrapRules(is_on=settings.traps, domain_pages=settings.domain_pages, is_shared=takes_turns)
     return Sitebook(dispatch, policy, {registered_domain(seed.host) for seed in seeds}, rules)
 
 

@@ -163,6 +163,7 @@ class Settlement(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
     site: SiteNews | None = None
     # Fingerprints under which pages of this host that were visited before are known from now on, too.
     known: list[bytes] = []
+    connect_seconds: float = 0.0  # 0: a connection that was there was used, or there was none
 
 
 class Placement(NamedTuple):
@@ -238,6 +239,7 @@ class Response(msgspec.Struct, frozen=True):
     seconds: float
     # Why the body is not whole: "length", "time", "disconnect"; or "coding": it came whole, but its coding is damaged.
     truncated: str = ""
+    connect_seconds: float = 0.0  # 0: over a connection that was there
 
     def header(self, name: str) -> str:
         """The first value of a header, or an empty string."""

@@ -89,11 +89,14 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     max_active_hosts: Positive = 10_000
     assignment: Literal["ring", "balanced"] = "ring"
     lease_seconds: Seconds = 180.0
+    region_rules: dict[str, str] = {}
+    region_by: Literal["rules", "connect time"] = "rules"
     silence_seconds: Annotated[float, Meta(ge=1)] = 30.0
     durability: Literal["power", "process"] = "power"
 
     # The machine
     machine: str = ""
+    region: str = ""
     workers: Count = 0
     warc_bytes: Positive = 1024**3
     parquet_rows: Positive = 20_000
@@ -101,7 +104,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 # What a machine has, not what is crawled: of several machines each may have its own.
-OWN = frozenset({"machine", "workers", "connections", "dns_servers", "warc_bytes", "parquet_rows"})
+OWN = frozenset({"machine", "region", "workers", "connections", "dns_servers", "warc_bytes", "parquet_rows"})
 
 HELP: dict[str, str] = {
     "seeds": "URLs to start from.",
@@ -164,9 +167,12 @@ HELP: dict[str, str] = {
     "max_active_hosts": "Hosts held in memory at once.",
     "assignment": "Who visits a host: ring (always the same worker) or balanced (whoever has asked its domain least).",
     "lease_seconds": "How long a worker may keep a URL before it is given to another.",
+    "region_rules": "Of several machines: for a host or the end of its name, the region whose machines visit it.",
+    "region_by": "Where no rule speaks: rules (any machine) or connect time (the region that connects fastest).",
     "silence_seconds": "Of several machines: how long one may say nothing before its work is given to the others.",
     "durability": "power: survives a power cut (group fsync); process: survives kill -9.",
     "machine": "Of several machines: this one's name in file names; its host name if empty.",
+    "region": "Of several machines: where this one stands, in one word.",
     "workers": "Worker processes; 0 means one per core.",
     "warc_bytes": "A WARC file is closed at this size.",
     "parquet_rows": "Rows per Parquet file.",

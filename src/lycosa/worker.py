@@ -227,6 +227,7 @@ def settlement_of(lease: Lease, outcome: Settled, learnt: Learnt) -> Settlement:
         retry_after_seconds=_retry_after(response),
         site=learnt.news,
         known=learnt.known,
+        connect_seconds=response.connect_seconds if response else 0.0,
     )
     match outcome:
         case Stored():

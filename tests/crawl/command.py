@@ -143,8 +143,15 @@ def start(web: Web, folder: Path | str, *arguments: str, said_in: Path | None = 
         "dns_servers": [web.dns_address],
         **settings,
     }
-    sets = [f"--set={name}={json.dumps(value)}" for name, value in chosen.items() if value is not None]
+    sets = [f"--set={name}={as_toml_value(value)}" for name, value in chosen.items() if value is not None]
     return Running(["crawl", "--json", "--folder", str(folder), *sets, *arguments], said_in or Path(folder))
+
+
+def as_toml_value(value: Any) -> str:
+    """JSON is TOML, but for tables."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(name)} = {as_toml_value(each)}" for name, each in value.items()) + "}"
+    return json.dumps(value)
 
 
 def crawl(web: Web, folder: Path, *arguments: str, **settings: Any) -> Ended:

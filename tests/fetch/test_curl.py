@@ -89,6 +89,14 @@ async def test_connections_are_reused(web: RawWeb, fetcher: CurlFetcher) -> None
     assert web.connections == 1
 
 
+async def test_a_response_tells_how_long_it_took_to_connect(web: RawWeb, fetcher: CurlFetcher) -> None:
+    web.keeps_alive = True
+    web.answers["/"] = page(b"")
+    first, second = [await fetcher.fetch(web.url("/")) for _ in range(2)]
+    assert 0 < first.connect_seconds < first.seconds
+    assert second.connect_seconds == 0
+
+
 async def test_a_reused_connection_that_died_is_replaced(web: RawWeb, fetcher: CurlFetcher) -> None:
     async def close_unasked(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(page(b"hello"))

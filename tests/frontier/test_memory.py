@@ -1,9 +1,15 @@
 """The frontier in memory keeps the contract."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from lycosa.build import open_frontier
+from lycosa.errors import SettingsError
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.frontier.rules import FrontierRules
+from lycosa.settings import Settings
 
 from .contract import FrontierContract
 from .stage import FakeClock, OpenFrontier
@@ -16,6 +22,12 @@ class TestMemoryFrontier(FrontierContract):
             return MemoryFrontier(rules, clock)
 
         return opened
+
+
+@pytest.mark.parametrize("change", [{"region": "eu"}, {"region_rules": {"de": "eu"}}, {"region_by": "connect time"}])
+def test_one_machine_has_no_regions(tmp_path: Path, change: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError, match="are for several machines"):
+        open_frontier(Settings(frontier="memory", **change), tmp_path, 1, FakeClock())
 
 
 def test_the_key_of_a_crawl_is_long_and_its_own() -> None:

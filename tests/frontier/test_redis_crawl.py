@@ -10,7 +10,9 @@ from statistics import fmean
 import pytest
 
 from lycosa.cli.main import main
+from lycosa.frontier.redis_books import RedisBooks
 from lycosa.policy.balance import coefficient_of_variation
+from lycosa.simweb.names import Names
 from lycosa.store.files import Maker, maker_of
 
 from ..crawl import evidence
@@ -78,3 +80,27 @@ def test_a_balanced_crawl_spreads_every_domain_over_all_workers(
     assert len(balance["requests"]) == 4
     assert sum(balance["requests"]) >= len(crawled.requests)
     assert balance["variation"] < 0.1
+
+
+def test_hosts_are_visited_from_their_regions(space: Path) -> None:
+    """Those that a rule names from there, the others from wherever it takes least time to connect."""
+    web_plan = plan(12, 8)
+    bound = {Names(web_plan).name_of(host): "eu" for host in range(4)}
+    with RedisServer() as server:
+        crawled = crawl_together(
+            space,
+            server.address,
+            web_plan=web_plan,
+            own={"one": {"region": "eu"}, "two": {"region": "us"}},
+            region_rules=bound,
+            region_by="connect time",
+        )
+        measured = [host.region for host in RedisBooks(server.address).hosts()]
+    crawled.assert_finished()
+    crawled.assert_complete()
+    assert sum(crawled.asked().values()) == len(crawled.truth.reachable)
+    visited = [{row["host"] for row in evidence.pages(folder)} for folder in sorted(crawled.folders)]
+    assert set(bound) <= visited[0]
+    assert not set(bound) & visited[1]
+    assert visited[1], "every region has asked once"
+    assert set(measured) == {"eu", "us"}

@@ -8,6 +8,7 @@ import signal
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from itertools import count
+from typing import Any
 
 import msgspec
 import pytest
@@ -24,7 +25,7 @@ from lycosa.model import Kind, OutcomeKind, Settlement
 from lycosa.settings import Settings
 
 from .redis_servers import RedisServer, WatchedPair, needs_redis, wait_until
-from .stage import FakeClock, Stage, page
+from .stage import FakeClock, Stage, page, rules_read
 
 pytestmark = needs_redis
 numbers = count(1)
@@ -273,6 +274,106 @@ async def test_the_assignment_of_newer_settings_holds(machine: Open, address: st
     await beat(new)
     asked = await ask_all(new, rounds=20)
     assert set(asked.values()) == {10}
+
+
+# ---- regions
+
+RULES = {"de": "eu", "jp": "asia"}
+
+
+@pytest.mark.parametrize("assignment", ["ring", "balanced"])
+async def test_a_host_is_visited_from_the_region_that_it_is_bound_to(machine: Open, assignment: str) -> None:
+    europe, america = (
+        machine(name, region=name, region_rules=RULES, assignment=assignment) for name in ("eu", "america")
+    )
+    await europe.add(*(f"{host}.{end}/1" for host in HOSTS[:60] for end in ("de", "com")))
+    await america.frontier.is_finished()
+    await beat(europe)
+    asked = await ask_all(europe, america, rounds=6)
+    assert len({host for host, _, _ in asked}) == 120
+    assert {number for host, number, _ in asked if host.endswith(".de")} == {0}
+    assert {number for host, number, _ in asked if host.endswith(".com")} == {0, 1}
+    assert len({worker for host, _, worker in asked if host.endswith(".de")}) == 2
+    assert await europe.frontier.is_finished()
+
+
+async def test_while_nobody_of_its_region_is_there_anybody_visits_a_host(machine: Open) -> None:
+    america = machine("america", region="america", region_rules=RULES)
+    await america.add(*(f"{host}.de/{number}" for host in HOSTS[:10] for number in range(9)))
+    assert len({host for host, _, _ in await ask_all(america, rounds=3)}) == 10
+    europe = machine("eu", region="eu", region_rules=RULES)
+    await europe.frontier.is_finished()
+    await beat(america)
+    # Who comes back to its hosts finds them where they were left; they are passed on as they are looked at.
+    await ask_all(america, europe, rounds=1)
+    assert {number for _, number, _ in await ask_all(america, europe, rounds=3)} == {1}
+    await europe.frontier.close()
+    await beat(america)
+    assert {number for _, number, _ in await ask_all(america, rounds=3)} == {0}
+
+
+async def test_a_new_rule_moves_a_known_host(machine: Open) -> None:
+    europe, asia = machine("a", region="eu"), machine("b", region="asia", region_rules=RULES)
+    await asia.frontier.is_finished()
+    await europe.add(*(f"{host}.jp/{number}" for host in HOSTS[:20] for number in range(6)))
+    await beat(europe)
+    assert {number for _, number, _ in await ask_all(europe, asia, rounds=2)} == {0, 1}
+    await asia.add(*(f"{host}.jp/new" for host in HOSTS[:20]))
+    assert {number for _, number, _ in await ask_all(europe, asia, rounds=3)} == {1}
+
+
+async def visits_until_settled(
+    machines: list[Stage], seconds: dict[int, float], rounds: int = 8
+) -> list[dict[str, int]]:
+    """Visit hosts from machines that need so long to connect; returns who asked which host, round by round."""
+    story = []
+    for _ in range(rounds):
+        asked = {}
+        for number, stage in enumerate(machines):
+            look_again(stage)
+            for worker in range(2):
+                for lease in await stage.take(worker):
+                    asked[lease.target.host] = number
+                    how: dict[str, Any] = {"status": 200, "connect_seconds": seconds[number]}
+                    if lease.target.kind is Kind.ROBOTS:
+                        news = rules_read(lease.target.origin, stage.clock())
+                        await stage.settle(lease, OutcomeKind.READ, robots=news, **how)
+                    else:
+                        await stage.settle(lease, **how)
+        story.append(asked)
+        machines[0].clock.advance(1.0)
+    return story
+
+
+async def regions_by_time(machine: Open) -> list[Stage]:
+    machines = [machine(name, region=name, region_by="connect time") for name in ("eu", "us", "asia")]
+    for stage in machines:
+        await stage.frontier.is_finished()
+    for stage in machines:
+        await beat(stage)
+    await machines[0].add(*(f"{host}.test/{number}" for host in HOSTS[:12] for number in range(12)))
+    return machines
+
+
+async def test_a_host_moves_to_the_region_that_connects_fastest(machine: Open) -> None:
+    machines = await regions_by_time(machine)
+    story = await visits_until_settled(machines, {0: 0.09, 1: 0.02, 2: 0.3})
+    hosts = {f"{host}.test" for host in HOSTS[:12]}
+    for host in hosts:
+        assert {asked[host] for asked in story[:3]} == {0, 1, 2}, "each asked once"
+    assert all(asked == dict.fromkeys(hosts, 1) for asked in story[3:])
+
+
+async def test_a_host_that_is_equally_near_to_all_stays_where_it_is(machine: Open) -> None:
+    machines = await regions_by_time(machine)
+    story = await visits_until_settled(machines, {0: 0.05, 1: 0.06, 2: 0.055})
+    assert all(asked == story[2] for asked in story[3:])
+    # Who died is not waited for, and who is left measures on.
+    await machines[1].frontier.close()
+    await beat(machines[0])
+    rest = [machines[0], machines[2]]
+    story = await visits_until_settled(rest, {0: 0.01, 1: 0.05}, rounds=5)
+    assert set(story[-1].values()) == {0}
 
 
 def test_a_worker_is_told_of_hosts_however_busy_its_neighbours_are() -> None:

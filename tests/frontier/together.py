@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -149,17 +149,22 @@ Disturb = Callable[[Machines], None]
 
 
 def crawl_together(
-    space: Path, address: str, disturb: Disturb | None = None, web_plan: WebPlan = PLAN, **settings: Any
+    space: Path,
+    address: str,
+    disturb: Disturb | None = None,
+    web_plan: WebPlan = PLAN,
+    own: Mapping[str, dict[str, Any]] | None = None,
+    **settings: Any,
 ) -> Crawled:
     """Machines one and two with two workers each, and what an audit of both says.
 
-    Whatever `disturb` does, machines that it leaves without an end are waited for.
+    Whatever `disturb` does, machines that it leaves without an end are waited for. `own` are settings of one of them.
     """
     with WitnessedWeb(web_plan, space) as web:
         machines = Machines(space, web, address, **settings)
         try:
-            machines.start("one")
-            machines.start("two")
+            for name in ("one", "two"):
+                machines.start(name, **(own or {}).get(name, {}))
             if disturb:
                 machines.wait_for_requests(3)
                 disturb(machines)

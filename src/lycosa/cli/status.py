@@ -135,7 +135,10 @@ def _machines(books: Books) -> list[str]:
 
     if not isinstance(books, RedisBooks) or not books.is_running():
         return []
-    return [f"{name} ({workers} workers)" for name, workers in books.machines()]
+    return [
+        f"{name} ({workers} workers{f', region {region}' if region else ''})"
+        for name, workers, region in books.machines()
+    ]
 
 
 def _balance(books: Books) -> WorkerBalance | None:

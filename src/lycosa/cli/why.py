@@ -342,6 +342,7 @@ class _Inquiry:
 
         is_free = host.free_at <= self._now
         facts = [
+            *([("region", host.region)] if host.region else []),
             ("host is free", "now" if is_free else f"in {show.duration(host.free_at - self._now)}"),
             ("host waits for", waits_for(host, self._now)),
             ("pause", f"{show.duration(host.delay_seconds)} between requests"),

@@ -364,6 +364,7 @@ class CurlFetcher:
             started_at=started_at,
             seconds=seconds,
             truncated=truncated,
+            connect_seconds=slot.easy.getinfo(pycurl.CONNECT_TIME),
         )
 
 

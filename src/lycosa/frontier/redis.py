@@ -67,6 +67,7 @@ from lycosa.policy.politeness import (
     RECOVERY,
     Answer,
 )
+from lycosa.policy.region import RegionRules
 from lycosa.ports import Counts
 
 T = TypeVar("T")
@@ -145,6 +146,7 @@ class RedisFrontier:
         self._joining: asyncio.Lock = asyncio.Lock()
         self._heart: asyncio.Task[None] | None = None
         self._address_gap = rules.pace.address_gap_seconds * ADDRESS_MARGIN
+        self._regions = RegionRules(rules.region_rules)
         self._spoilt: list[tuple[int, str]] = []
         self._has_warned = False
 
@@ -423,7 +425,7 @@ class RedisFrontier:
         for partition, groups in self._groups(targets).items():
             calls[partition]["groups"] = groups
         for each in news:
-            calls[self._partition(host_of_origin(each.origin))]["news"].append(_news(each))
+            calls[self._partition(host_of_origin(each.origin))]["news"].append(self._news(each))
         return [Call("add", partition, args | self._queue_rules()) for partition, args in sorted(calls.items())]
 
     def _groups(self, targets: Iterable[Target]) -> dict[int, list[list[Any]]]:
@@ -431,7 +433,7 @@ class RedisFrontier:
         hosts: dict[str, list[Any]] = {}
         for target in targets:
             if target.host not in hosts:
-                hosts[target.host] = [target.host, point_on_ring(target.host)]
+                hosts[target.host] = [target.host, point_on_ring(target.host), self._regions.of(target.host)]
             hosts[target.host].append((number_of(target.fingerprint), rank_of(target), text(entry_of(target))))
         groups: dict[int, list[list[Any]]] = defaultdict(list)
         for host, group in hosts.items():
@@ -619,7 +621,7 @@ class RedisFrontier:
             visits[settlement.token % self._crawl.partitions].append(self._visit(settlement, held))
         for token in strangers:
             unknown[token % self._crawl.partitions] += 1
-        common = self._queue_rules() | {"pace": self._pace()}
+        common = self._queue_rules() | {"pace": self._pace(), "measures": self._measures()}
         calls = [
             Call("settle", partition, {"visits": visits[partition], "strangers": unknown[partition], **common})
             for partition in sorted({*visits, *unknown})
@@ -648,7 +650,8 @@ class RedisFrontier:
             **self._ending(settlement, held, may_retry=settlement.may_retry),
             # Whether a refusal is a ban is known where the host's record is.
             "if_ban": may_ban and self._ending(settlement, held, may_retry=True),
-            "news": [_news(learnt)] if learnt and self._partition(host_of_origin(learnt.origin)) == home else [],
+            "connect": settlement.connect_seconds,
+            "news": [self._news(learnt)] if learnt and self._partition(host_of_origin(learnt.origin)) == home else [],
             "fingerprint": text(target.fingerprint),
             "body_bytes": settlement.body_bytes,
             "site": _site(settlement.site) if settlement.site else False,
@@ -669,6 +672,26 @@ class RedisFrontier:
             due = now + again.pause_seconds if again else None
             history = encode(history_of(target, settlement, held.visits + 1, now, due))
         return {"retry": _retry(again) if again else False, "history": text(history)}
+
+    def _measures(self) -> str | bool:
+        """The region for which visits of this machine tell how near a host is; False if nobody wants to know."""
+        return self.rules.region_by == "connect time" and self.rules.region
+
+    def _news(self, news: RobotsNews) -> tuple[Any, ...]:
+        """What was learnt of an origin as the scripts take it."""
+        host = host_of_origin(news.origin)
+        return (
+            host,
+            point_on_ring(host),
+            mark_of(news.origin, host),
+            news.fetched_at,
+            news.expires_at,
+            news.is_pending,
+            news.crawl_delay_seconds,
+            news.origin,
+            text(news.record),
+            self._regions.of(host),
+        )
 
     def _learnt(self, settlement: Settlement, held: _Held) -> RobotsNews | None:
         if settlement.robots is None and held.target.kind is Kind.ROBOTS and not held.is_queued:
@@ -751,6 +774,7 @@ class RedisFrontier:
             "after": text(encode(msgspec.structs.replace(past, next_at=self._now()))),
             "host": host,
             "point": point_on_ring(host),
+            "region": self._regions.of(host),
             "rank": rank_of(target),
             "value": text(entry_of(target)),
         }
@@ -761,21 +785,6 @@ def _deal(limit: int, due: Sequence[int]) -> dict[int, int]:
     chosen = due[: max(4, -(-limit // LEASES_PER_CALL))][:limit]
     share, more = divmod(limit, len(chosen))
     return {partition: share + (place < more) for place, partition in enumerate(chosen)}
-
-
-def _news(news: RobotsNews) -> tuple[Any, ...]:
-    host = host_of_origin(news.origin)
-    return (
-        host,
-        point_on_ring(host),
-        mark_of(news.origin, host),
-        news.fetched_at,
-        news.expires_at,
-        news.is_pending,
-        news.crawl_delay_seconds,
-        news.origin,
-        text(news.record),
-    )
 
 
 def _site(news: SiteNews) -> tuple[Any, ...]:

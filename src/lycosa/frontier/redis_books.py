@@ -55,6 +55,9 @@ class _HostEntry(msgspec.Struct, array_like=True):
     refusals: int = -1
     slowdown: float = 1.0
     ban: str = ""
+    times: int = 0
+    ruled: str = ""
+    nearest: str = ""
 
 
 class Shares(msgspec.Struct, frozen=True):
@@ -114,13 +117,13 @@ class RedisBooks:
         heard_at = msgspec.msgpack.decode(packed)[1] if packed else 0.0
         return bool(self.machines()) and now - heard_at <= float(str(silence_seconds))
 
-    def machines(self) -> list[tuple[str, int]]:
-        """Who takes part: names, and how many workers each has. The dead are listed until somebody notices."""
+    def machines(self) -> list[tuple[str, int, str]]:
+        """Who takes part: names, how many workers each has, regions. The dead are listed until somebody notices."""
         tag = self.address.tag()
         with self._translated():
             rows = self._at(tag).hgetall(f"{tag}m")
         found = [msgspec.msgpack.decode(packed) for packed in rows.values()]
-        return sorted((each["name"], each["workers"]) for each in found)
+        return sorted((each["name"], each["workers"], each["region"]) for each in found)
 
     def crawl_key(self) -> bytes:
         return bytes.fromhex(self.crawl.key)
@@ -337,6 +340,7 @@ def _record(name: str, entry: _HostEntry, queued: int) -> HostRecord:
         refusals=entry.refusals,
         slowdown=entry.slowdown,
         ban=entry.ban,
+        region=entry.ruled or entry.nearest,
         origins={
             origin_under(mark, name): OriginState(fetched_at, expires_at, is_pending, delay)
             for mark, fetched_at, expires_at, is_pending, delay in entry.origins

@@ -11,7 +11,7 @@ from lycosa.errors import SettingsError
 from lycosa.frontier.redis_link import Link
 from lycosa.frontier.redis_value import encode
 
-FORMAT = 2
+FORMAT = 3
 
 
 class Crawl(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,9 +28,10 @@ def empty_partition(crawl_id: str) -> dict[str, Any]:
     outcomes = ["stored", "unchanged", "duplicate", "moved", "refused", "failed", "crashed", "read"]
     counters = ["known", "queued", "leased", "leased_pages", "delayed", "hosts", "healthy", "fetched_bytes"]
     counters += ["late", "poisoned"]
-    clocks = ["now", "shift", "serial", "changes", "ticket", "granted", "ring", "ring_entries", "buckets"]
+    clocks = ["now", "shift", "serial", "changes", "ticket", "granted", "ring", "buckets"]
     return {"id": crawl_id, **dict.fromkeys([*outcomes, *counters, *clocks], 0)} | {
         "level": 1,
+        "rings": {},
         "buckets": 1,
         "next_expiry": -1,
         "next_retry": -1,

@@ -28,6 +28,7 @@ class Outlook(msgspec.Struct, frozen=True):
     number: int  # of this machine; -1: it takes no part
     version: int
     nodes: list[int]
+    regions: list[str]  # of each node
     everywhere: int  # the ring version that all partitions have
     gone: list[tuple[int, int]]
     lowest: int
@@ -46,9 +47,10 @@ class Members:
         self._is_balanced = rules.assignment == "balanced"
         self._settings_version: int | None = None  # of those by which this machine goes
         self._silence_seconds = rules.silence_seconds
+        self._region = rules.region
         self._fake_clock = fake_clock
         self._nonce = secrets.token_hex(8)
-        self.outlook = Outlook(-1, 0, [], 0, [], -1, 0, 0.0)
+        self.outlook = Outlook(-1, 0, [], [], 0, [], -1, 0, 0.0)
 
     @property
     def beat_seconds(self) -> float:
@@ -70,7 +72,7 @@ class Members:
     async def join(self, run: RunAll) -> None:
         """Take part, and clean up after those who are gone."""
         self._nonce = secrets.token_hex(8)
-        await self._ask("join", name=self._name, workers=self._workers)
+        await self._ask("join", name=self._name, workers=self._workers, region=self._region)
         if self._settings_version is None:
             self._settings_version = self.outlook.settings_version
         await self.tidy(run)
@@ -101,11 +103,11 @@ class Members:
             # How hosts are assigned is for those to say who go by the newest settings.
             return
         if outlook.everywhere < outlook.version:
-            entries = text(ring_entries(outlook.nodes))
             ring = {
                 "version": outlook.version,
-                "entries": entries,
                 "nodes": outlook.nodes,
+                "rings": {region: text(ring_entries(nodes)) for region, nodes in self._by_region().items()},
+                "regions": outlook.regions,
                 "is_balanced": self._is_balanced,
             }
             await run([Call("ring", partition, dict(ring)) for partition in everywhere])
@@ -113,6 +115,14 @@ class Members:
             await self._pass_on(run, node, version)
         if outlook.everywhere < outlook.version or outlook.gone:
             await self._ask("done", version=outlook.version, gone=outlook.gone, number=outlook.number)
+
+    def _by_region(self) -> dict[str, list[int]]:
+        """The nodes of every region, and all of them under an empty name."""
+        found = {"": self.outlook.nodes}
+        for node, region in zip(self.outlook.nodes, self.outlook.regions, strict=True):
+            if region:
+                found.setdefault(region, []).append(node)
+        return found
 
     async def _pass_on(self, run: RunAll, node: int, version: int) -> None:
         left = list(range(self._crawl.partitions))

@@ -46,6 +46,9 @@ class FrontierRules(msgspec.Struct, frozen=True):
     workers: int = 1
     silence_seconds: float = 30.0
     assignment: Literal["ring", "balanced"] = "ring"
+    region: str = ""  # of this machine
+    region_rules: dict[str, str] = {}
+    region_by: Literal["rules", "connect time"] = "rules"
 
 
 class Pause(msgspec.Struct, frozen=True):

@@ -95,6 +95,7 @@ class HostRecord(msgspec.Struct, array_like=True, gc=False):
     slowdown: float = 1.0
     # In which words it told us to go away, until it answers again.
     ban: str = ""
+    region: str = ""  # whose machines visit it; empty: anybody's
 
 
 encode = msgspec.msgpack.Encoder().encode

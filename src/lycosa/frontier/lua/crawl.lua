@@ -27,7 +27,7 @@ end
 local NODES_PER_MACHINE = 1024
 
 local packed_ring = call('GET', tag .. 'v')
-local ring = packed_ring and cmsgpack.unpack(packed_ring) or { version = 0, nodes = {}, everywhere = 0 }
+local ring = packed_ring and cmsgpack.unpack(packed_ring) or { version = 0, nodes = {}, regions = {}, everywhere = 0 }
 
 local function machines()
   local found, packed = {}, call('HGETALL', tag .. 'm')
@@ -65,12 +65,13 @@ end
 
 -- A new ring over the machines that are left. Every node of the old one whose bearer changed is to be cleaned up after.
 local function redraw(bearers_changed)
-  local nodes, stays = {}, {}
+  local nodes, stays, region_of = {}, {}, {}
   for number, machine in pairs(machines()) do
     for worker = 0, machine.workers - 1 do
       local node = number * NODES_PER_MACHINE + worker
       nodes[#nodes + 1] = node
       stays[node] = not bearers_changed[number]
+      region_of[node] = machine.region or ''
     end
   end
   -- Nobody is left: the next one to come finds the old nodes here.
@@ -84,7 +85,10 @@ local function redraw(bearers_changed)
     end
   end
   table.sort(nodes)
-  ring.nodes = nodes
+  ring.nodes, ring.regions = nodes, {}
+  for place, node in ipairs(nodes) do
+    ring.regions[place] = region_of[node]
+  end
   call('SET', tag .. 'v', cmsgpack.pack(ring))
 end
 
@@ -98,7 +102,7 @@ local function outlook()
     lowest = (not lowest or number < lowest) and number or lowest
   end
   return {
-    number = args.number or -1, version = ring.version, nodes = ring.nodes, everywhere = ring.everywhere, gone = gone,
+    number = args.number or -1, version = ring.version, nodes = ring.nodes, regions = ring.regions or {}, everywhere = ring.everywhere, gone = gone,
     lowest = lowest or -1, settings_version = tonumber(call('HGET', tag .. 's', 'version') or 0), now = now,
   }
 end

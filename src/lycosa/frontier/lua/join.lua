@@ -14,7 +14,7 @@ while taken[number] do
 end
 -- Whoever bore this number before, its leases are not ours.
 changed[number] = true
-call('HSET', tag .. 'm', number, cmsgpack.pack({ name = args.name, nonce = args.nonce, workers = args.workers }))
+call('HSET', tag .. 'm', number, cmsgpack.pack({ name = args.name, nonce = args.nonce, workers = args.workers, region = args.region }))
 call('ZADD', tag .. 'b', clock, number)
 redraw(changed)
 args.number = number

@@ -17,7 +17,8 @@
 --   u<point>     the last request to a registered domain, whose hosts all stand at one point of the ring
 --   a<address>   the last request to an address; of whichever partition the address falls to
 --   p            what could not be read, set aside
---   g, o         the ring: points and owners, and the list of its nodes
+--   g, g<region> the ring of all nodes, and that of each region: points and owners
+--   o, j         the list of all nodes, and of their regions
 --   f            of a balanced crawl: cell of the sketch -> how often each node had the domains that fall to it
 --
 -- Times are POSIX seconds. Redis counts them, and nobody else: machines need not agree on the time.
@@ -56,24 +57,36 @@ local are_leases_touched, are_retries_touched = false, false
 -- Six bytes of point and four of owner per entry, ascending.
 local ENTRY_BYTES = 10
 
-local function ring_entry(place)
+local function ring_entry(key, place)
   local start = place * ENTRY_BYTES
-  return struct.unpack('>I6I4', call('GETRANGE', tag .. 'g', start, start + ENTRY_BYTES - 1))
+  return struct.unpack('>I6I4', call('GETRANGE', key, start, start + ENTRY_BYTES - 1))
 end
 
--- The node that looks after a point: the next one clockwise.
-local function owner(point)
-  local low, high = 0, state.ring_entries
+-- The node of a region that looks after a point: the next one clockwise.
+local function owner(point, region)
+  local key, entries = tag .. 'g' .. region, state.rings[region]
+  local low, high = 0, entries
   while low < high do
     local middle = math.floor((low + high) / 2)
-    if ring_entry(middle) <= point then
+    if ring_entry(key, middle) <= point then
       low = middle + 1
     else
       high = middle
     end
   end
-  local _, node = ring_entry(low % state.ring_entries)
+  local _, node = ring_entry(key, low % entries)
   return node
+end
+
+local nodes, regions
+local function all_nodes()
+  nodes = nodes or cmsgpack.unpack(call('GET', tag .. 'o'))
+  return nodes
+end
+
+local function all_regions()
+  regions = regions or cmsgpack.unpack(call('GET', tag .. 'j'))
+  return regions
 end
 
 -- ---- the balanced assignment: a count-min sketch of the visits to each domain, for every node
@@ -88,12 +101,6 @@ local function cells_of(point)
     rest = math.floor(rest / SKETCH_WIDTH)
   end
   return cells
-end
-
-local nodes
-local function all_nodes()
-  nodes = nodes or cmsgpack.unpack(call('GET', tag .. 'o'))
-  return nodes
 end
 
 -- What a cell says of every node. One that came later begins where the least of the others stands.
@@ -126,9 +133,9 @@ local function shortest_list(tied, point)
   return chosen
 end
 
--- Who has a domain next, which is counted, and how often it had it before. If somebody was chosen already and did not
--- get to it, that counts no more.
-local function choose(point, chosen_before)
+-- Who of a region has a domain next, which is counted, and how often it had it before. If somebody was chosen already
+-- and did not get to it, that counts no more.
+local function choose(point, region, chosen_before)
   local cells = cells_of(point)
   local rows, times = call('HMGET', tag .. 'f', unpack(cells)), {}
   for row = 1, SKETCH_ROWS do
@@ -141,12 +148,14 @@ local function choose(point, chosen_before)
     end
   end
   local least, tied = math.huge, {}
-  for _, node in ipairs(all_nodes()) do
-    if times[node] < least then
-      least, tied = times[node], {}
-    end
-    if times[node] == least then
-      tied[#tied + 1] = node
+  for place, node in ipairs(all_nodes()) do
+    if region == '' or all_regions()[place] == region then
+      if times[node] < least then
+        least, tied = times[node], {}
+      end
+      if times[node] == least then
+        tied[#tied + 1] = node
+      end
     end
   end
   local chosen, fields = shortest_list(tied, point), {}
@@ -164,6 +173,8 @@ end
 local POINT, NODE, RING, IS_LISTED, FREE_AT, PARKED_UNTIL = 1, 2, 3, 4, 5, 6
 local DELAY, CRAWL_DELAY, FETCH, FAILURES, RANKS, ORIGINS, LEASE, ADDRESS = 7, 8, 9, 10, 11, 12, 13, 14
 local REFUSALS, SLOWDOWN, BAN, TIMES = 15, 16, 17, 18
+-- The region that a rule binds it to, the one that is nearest, and how long it took each to connect.
+local RULED, NEAREST, MEASURED = 19, 20, 21
 -- Of an origin within it, and of the lease that is out.
 local MARK, FETCHED_AT, EXPIRES_AT, IS_PENDING, ITS_CRAWL_DELAY = 1, 2, 3, 4, 5
 local TOKEN, RANK, FREE_AT_BEFORE, IS_PAGE, MEMBER, VALUE = 1, 2, 3, 4, 5, 6
@@ -200,23 +211,32 @@ local function find_host(name)
   return host
 end
 
-local function get_host(name, point)
+local function get_host(name, point, region)
   local host = find_host(name)
   if not host then
     state.hosts = state.hosts + 1
-    local record = { point, -1, -1, false, 0, 0, 0, 0, 0, 0, {}, {}, false, '', -1, 1, '', 0 }
+    local record = { point, -1, -1, false, 0, 0, 0, 0, 0, 0, {}, {}, false, '', -1, 1, '', 0, region,
+      '', false }
     host = { name = name, record = record, was_healthy = false, is_dirty = true }
     hosts[name] = host
+  elseif host.record[RULED] ~= region then
+    host.record[RULED], host.record[RING], host.is_dirty = region, -1, true
   end
   return host
+end
+
+-- The region whose nodes visit a host. While none of them is there, anybody does: better from afar than not at all.
+local function region_of(record)
+  local region = record[RULED] ~= '' and record[RULED] or record[NEAREST]
+  return state.rings[region] and region or ''
 end
 
 -- Whoever visits it next. A balanced crawl chooses after every visit: the ring of the record is then -1.
 local function assign(record)
   if state.is_balanced then
-    record[NODE], record[TIMES] = choose(record[POINT], record[RING] >= 0 and record[NODE])
+    record[NODE], record[TIMES] = choose(record[POINT], region_of(record), record[RING] >= 0 and record[NODE])
   else
-    record[NODE] = owner(record[POINT])
+    record[NODE] = owner(record[POINT], region_of(record))
   end
   record[RING] = state.ring
 end
@@ -356,15 +376,15 @@ local function is_new(number)
   return true
 end
 
--- Groups of {host, point, {number, rank, value}...}; an errand has no number: it may come again and again.
+-- Groups of {host, point, region, {number, rank, value}...}; an errand has no number: it may come again and again.
 local function add_targets(groups)
   local before = state.known
   for _, group in ipairs(groups) do
     local host
-    for place = 3, #group do
+    for place = 4, #group do
       local target = group[place]
       if target[1] == '' or is_new(target[1]) then
-        host = host or get_host(group[1], group[2])
+        host = host or get_host(group[1], group[2], group[3])
         enqueue(host, target[2], target[3])
       end
     end
@@ -375,10 +395,11 @@ end
 
 -- ---- robots.txt
 
--- What was learnt of an origin: {host, point, mark, fetched_at, expires_at, is_pending, crawl_delay, origin, record}.
+-- What was learnt of an origin: {host, point, mark, fetched_at, expires_at, is_pending, crawl_delay, origin, record,
+-- region}.
 -- The same decisions as `frontier/rules.py: learn`; the twins test holds them together.
 local function learn(news)
-  local host = get_host(news[1], news[2])
+  local host = get_host(news[1], news[2], news[10])
   local crawl_delay, kept = news[7], {}
   for _, origin in ipairs(host.record[ORIGINS]) do
     if origin[MARK] ~= news[3] then

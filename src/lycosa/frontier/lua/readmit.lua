@@ -4,7 +4,7 @@ local queued = 0
 for _, page in ipairs(args.pages) do
   if call('HGET', tag .. 'y', page.fingerprint) == page.before then
     call('HSET', tag .. 'y', page.fingerprint, page.after)
-    enqueue(get_host(page.host, page.point), page.rank, page.value)
+    enqueue(get_host(page.host, page.point, page.region), page.rank, page.value)
     queued = queued + 1
   end
 end

@@ -2,11 +2,18 @@
 -- looked at.
 
 if args.version > state.ring then
-  state.ring, state.ring_entries = args.version, #args.entries / ENTRY_BYTES
-  state.is_balanced = args.is_balanced
-  call('SET', tag .. 'g', args.entries)
+  for region in pairs(state.rings) do
+    call('DEL', tag .. 'g' .. region)
+  end
+  state.rings = {}
+  for region, entries in pairs(args.rings) do
+    state.rings[region] = #entries / ENTRY_BYTES
+    call('SET', tag .. 'g' .. region, entries)
+  end
+  state.ring, state.is_balanced = args.version, args.is_balanced
   call('SET', tag .. 'o', cmsgpack.pack(args.nodes))
-  nodes = args.nodes
+  call('SET', tag .. 'j', cmsgpack.pack(args.regions))
+  nodes, regions = args.nodes, args.regions
   has_changed = true
 end
 return reply(0)

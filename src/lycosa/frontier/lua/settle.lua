@@ -43,6 +43,44 @@ local function rest(record, pause)
   return is_ban
 end
 
+-- As if it had taken so long, where no connection came about.
+local UNREACHED_SECONDS = 60
+-- A host moves to another region only if that is so much nearer; else it would go to and fro.
+local CLEARLY_NEARER = 0.7
+
+-- Which region should have a host: each asks it once, then the one that connects fastest.
+local function nearest(record)
+  local best, untried
+  for region in pairs(state.rings) do
+    local seconds = record[MEASURED][region]
+    if region ~= '' and not seconds then
+      untried = (not untried or region < untried) and region or untried
+    elseif region ~= '' and (not best or seconds < record[MEASURED][best]) then
+      best = region
+    end
+  end
+  local now_at = state.rings[record[NEAREST]] and record[MEASURED][record[NEAREST]]
+  if untried or not best or not now_at or record[MEASURED][best] < CLEARLY_NEARER * now_at then
+    return untried or best or ''
+  end
+  return record[NEAREST]
+end
+
+local function measure(record, seconds)
+  record[MEASURED] = record[MEASURED] or {}
+  local before = record[MEASURED][args.measures]
+  if seconds <= 0 and not before and record[FAILURES] > 0 then
+    seconds = UNREACHED_SECONDS
+  end
+  if seconds > 0 then
+    record[MEASURED][args.measures] = before and (before + seconds) / 2 or seconds
+  end
+  local region = nearest(record)
+  if region ~= record[NEAREST] then
+    record[NEAREST], record[RING] = region, -1
+  end
+end
+
 local function retry_later(host, retry)
   state.serial = state.serial + 1
   call('ZADD', tag .. 'd', math.max(now + retry.pause, host.record[FREE_AT]),
@@ -74,6 +112,9 @@ for _, visit in ipairs(args.visits) do
         visit.retry, visit.history = visit.if_ban.retry, visit.if_ban.history
       end
       host.record[ADDRESS] = visit.address
+      if args.measures and args.measures ~= '' then
+        measure(host.record, visit.connect)
+      end
     else
       unask(host, ended)
     end

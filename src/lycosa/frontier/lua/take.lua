@@ -192,7 +192,7 @@ local function ready_hosts(first, wanted)
 end
 
 local function is_mine(record)
-  return record[RING] == state.ring or (not state.is_balanced and owner(record[POINT]) == args.node)
+  return record[RING] == state.ring or (not state.is_balanced and owner(record[POINT], region_of(record)) == args.node)
 end
 
 local seen = 0
