@@ -127,6 +127,8 @@ class Summary(msgspec.Struct, frozen=True):
             f"  stored {self.stored:,} · duplicate {self.duplicate:,} · unchanged {self.unchanged:,} · "
             f"moved {self.moved:,} · refused {self.refused:,} · failed {self.failed:,} · crashed {self.crashed:,}"
         )
+        if self.reasons:
+            console.print("  refused or failed in this run, each try counted:")
         for reason, times in sorted(self.reasons.items(), key=lambda item: -item[1])[:5]:
             console.print(f"  {times:>7,} x {reason}", markup=False)
         if self.queued or self.delayed:
