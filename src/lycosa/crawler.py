@@ -168,8 +168,7 @@ class Visitor:
         now = self._clock()
         if not (response.is_redirect and response.header("location")):
             with self._readings(lease.token, len(response.body)):
-                news = self._rulebook.answered(origin, response, previous, now)
-                sitemaps = self._rulebook.sitemaps_named(news)
+                news, sitemaps = self._rulebook.answered(origin, response, previous, now)
             return Read(response, self._discovery.of_robots(target, sitemaps), news)
         further = self._discovery.robots_elsewhere(target, response.header("location"))
         if further is None or target.redirects >= MAX_ROBOTS_REDIRECTS:

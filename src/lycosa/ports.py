@@ -105,6 +105,9 @@ class Fetcher(Protocol):
     ) -> Response:
         """Ask at this address first; without one, wherever the name leads."""
 
+    def hold(self, body_bytes: int) -> None:
+        """So many bytes of bodies wait for the disk, or no longer: then less, or more, may come in."""
+
     async def prefetch(self, hosts: Sequence[str]) -> None:
         """Resolve names that will be needed soon. Never raises."""
 

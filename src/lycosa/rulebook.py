@@ -74,12 +74,14 @@ class Rulebook:
         raw = await self._dispatch.robots(origin)
         return _decode(raw).record if raw else None
 
-    def answered(self, origin: str, response: Response, previous: RobotsRecord | None, now: float) -> RobotsNews:
-        """The news in an HTTP answer."""
+    def answered(
+        self, origin: str, response: Response, previous: RobotsRecord | None, now: float
+    ) -> tuple[RobotsNews, tuple[str, ...]]:
+        """The news in an HTTP answer, and the sitemaps it names."""
         record = robots_verdict(
             response.status, response.body, self._agent, now, previous, cache_seconds=self._cache_seconds
         )
-        return self._news(origin, Ruling(record))
+        return self._news(origin, Ruling(record)), record.rules.sitemaps
 
     def unanswered(self, origin: str, error: VisitError, previous: RobotsRecord | None, now: float) -> RobotsNews:
         """The news when there was no answer."""
@@ -101,11 +103,6 @@ class Rulebook:
     def redirected(origin: str, now: float) -> RobotsNews:
         """The answer is to be had elsewhere: the origin's targets wait for it."""
         return RobotsNews(origin, 0.0, now + REDIRECT_WAIT_SECONDS, b"", is_pending=True)
-
-    @staticmethod
-    def sitemaps_named(news: RobotsNews) -> tuple[str, ...]:
-        """The sitemaps that this robots.txt names."""
-        return _decode(news.record).record.rules.sitemaps
 
     def _news(self, origin: str, ruling: Ruling) -> RobotsNews:
         record = ruling.record

@@ -60,6 +60,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     fetch_seconds: Seconds = 60.0
     min_bytes_per_second: Count = 1024
     max_body_bytes: Positive = 5 * 1024 * 1024
+    max_flight_bytes: Positive = 16 * 1024 * 1024
     max_header_lines: Positive = 256
     max_header_bytes: Positive = 64 * 1024
     max_header_line_bytes: Positive = 16 * 1024
@@ -142,6 +143,7 @@ HELP: dict[str, str] = {
     "fetch_seconds": "Time for a whole fetch.",
     "min_bytes_per_second": "An answer slower than this after 10 s is cut.",
     "max_body_bytes": "Longer bodies are cut, kept and marked.",
+    "max_flight_bytes": "Of bodies on their way a worker holds about this much; longer ones then wait for each other.",
     "max_header_lines": "More header lines than this fail the visit.",
     "max_header_bytes": "More header bytes than this fail the visit.",
     "max_header_line_bytes": "A longer header line than this fails the visit.",

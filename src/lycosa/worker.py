@@ -101,7 +101,7 @@ class Worker:
         self._clock = clock
         self._on_kept = on_kept
         self._visits: set[asyncio.Task[None]] = set()
-        self._pending: list[tuple[Settlement, Kept]] = []
+        self._pending: list[tuple[Settlement, Kept | None]] = []
         self._unsettled = 0
         self._news = asyncio.Event()
         self._room = asyncio.Event()
@@ -169,7 +169,10 @@ class Worker:
             return
         kept = visit_row(lease, outcome, self._clock())
         self._store.put(*kept)
-        self._pending.append((settlement_of(lease, outcome, learnt), kept))
+        settlement = settlement_of(lease, outcome, learnt)
+        self._fetcher.hold(settlement.body_bytes)
+        # Bodies and texts are with the store by now.
+        self._pending.append((settlement, kept if self._on_kept else None))
         self._news.set()
 
     async def _commit_forever(self) -> None:
@@ -185,15 +188,16 @@ class Worker:
             for settlement, kept in group:
                 if settlement.token not in late:
                     self._acknowledged(settlement, kept)
+            self._fetcher.hold(-sum(settlement.body_bytes for settlement, _ in group))
             self._unsettled -= len(group)
             self._room.set()
 
-    def _acknowledged(self, settlement: Settlement, kept: Kept) -> None:
+    def _acknowledged(self, settlement: Settlement, kept: Kept | None) -> None:
         """The frontier has it: only now may the same links be left out of later settlements."""
         if settlement.discovered:
             self._discovery.remembered.add(target.fingerprint for target in settlement.discovered)
             self._prefetch({target.host for target in settlement.discovered})
-        if self._on_kept:
+        if self._on_kept and kept:
             self._on_kept(kept)
 
     def _prefetch(self, hosts: set[str]) -> None:

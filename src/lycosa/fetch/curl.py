@@ -19,6 +19,7 @@ import pycurl
 from lycosa.errors import AddressRefused, Shortage, Unreachable, VisitError
 from lycosa.fetch.coding import content_codings, decode
 from lycosa.fetch.dns import Resolver, literal_address
+from lycosa.fetch.flight import Flight
 from lycosa.fetch.gate import AddressGate
 from lycosa.fetch.head import Authority, Head, HeadLimits, read_head, request_head, request_lines, split_url
 from lycosa.fetch.line import Line
@@ -33,6 +34,9 @@ BUFFER_BYTES = 256 * 1024
 # A host with a dead address is tried at one more.
 MAX_ADDRESSES = 2
 SPEED_WINDOW_SECONDS = 10.0
+# Bodies this long are decoded one in a turn of the loop, and read in the same turn: a hundred at once would fill the
+# memory, and keep answers of name servers waiting until they are too late.
+LONG_BODY_BYTES = 32 * 1024
 # Many servers close a kept connection after five seconds. When one closes just as we ask, libcurl asks again by itself
 # on a new connection: the host may see two requests at once, so connections that old are not used.
 MAX_IDLE_CONNECTION_SECONDS = 4
@@ -49,10 +53,12 @@ class _Slot:
     """One libcurl handle, made ready once, and the exchange it is busy with."""
 
     __slots__ = (
+        "abort",
         "address",
         "chunks",
         "done",
         "easy",
+        "flight",
         "is_refused",
         "lack",
         "lines",
@@ -66,8 +72,10 @@ class _Slot:
         "window_bytes",
     )
 
-    def __init__(self, easy: pycurl.Curl) -> None:
+    def __init__(self, easy: pycurl.Curl, flight: Flight, abort: Callable[[_Slot, Trouble], None]) -> None:
         self.easy = easy
+        self.abort = abort
+        self.flight = flight
         self.lines: list[bytes] = []
         self.chunks: list[bytes] = []
         self.address = ""
@@ -86,13 +94,26 @@ class _Slot:
 
     def write(self, data: bytes) -> int | None:
         """Take a piece of the body. Any count but its length makes libcurl stop: the body is longer than wanted."""
+        if not self.flight.may_grow(self, len(data)):
+            return int(pycurl.WRITEFUNC_PAUSE)
         self.chunks.append(data)
         self.room -= len(data)
         return None if self.room >= 0 else 0
 
+    def go_on(self) -> None:
+        try:
+            self.easy.pause(pycurl.PAUSE_CONT)
+        except pycurl.error as error:
+            # What was kept back was more than wanted, or broken: libcurl tells it here, and nowhere else.
+            self.abort(self, trouble_of(*error.args, is_connected=True))
+
+    @property
+    def body_bytes(self) -> int:
+        return self.max_bytes - self.room
+
     @property
     def received_bytes(self) -> int:
-        return self.max_bytes - self.room + sum(map(len, self.lines))
+        return self.body_bytes + sum(map(len, self.lines))
 
     @property
     def raw_body(self) -> bytes:
@@ -126,6 +147,8 @@ class CurlFetcher:
         self._limits = HeadLimits(settings.max_header_lines, settings.max_header_bytes, settings.max_header_line_bytes)
         self._lines = request_lines(settings.user_agent, ())
         self._open_requests = asyncio.Semaphore(settings.connections)
+        self._flight = Flight(settings.max_flight_bytes)
+        self._one_long_body = asyncio.Lock()
         self._idle: list[_Slot] = []
         self._busy: dict[pycurl.Curl, _Slot] = {}
         self._loop: asyncio.AbstractEventLoop
@@ -174,6 +197,10 @@ class CurlFetcher:
             raise
         return self._permitted(known, first=usual)[0]
 
+    def hold(self, body_bytes: int) -> None:
+        """So many bytes of bodies are kept by others, or no longer: then less, or more, may come in."""
+        self._flight.hold(body_bytes)
+
     @property
     def is_cut_off(self) -> bool:
         return self._line.is_cut
@@ -214,11 +241,17 @@ class CurlFetcher:
             self._turns.note(request.where.host, address)
         try:
             trouble = await slot.done
+            if slot.body_bytes >= LONG_BODY_BYTES:
+                async with self._one_long_body:
+                    await asyncio.sleep(0)
+                    return self._response(request, slot, trouble, started_at)
             return self._response(request, slot, trouble, started_at)
         except asyncio.CancelledError:
             self._stop(slot)
             raise
         finally:
+            self._flight.end(slot)
+            slot.chunks.clear()
             self._idle.append(slot)
 
     def _start(self, request: _Request, address: str) -> _Slot:
@@ -244,7 +277,7 @@ class CurlFetcher:
     def _new_slot(self) -> _Slot:
         """A handle with every option that is the same for all requests."""
         settings, easy = self._settings, pycurl.Curl()
-        slot = _Slot(easy)
+        slot = _Slot(easy, self._flight, self._abort)
         options: dict[int, Any] = {
             pycurl.NOSIGNAL: 1,
             pycurl.PROTOCOLS: pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS,
@@ -315,6 +348,10 @@ class CurlFetcher:
         settings, received = self._settings, slot.received_bytes
         if not received:
             return self._unanswered(slot, now)
+        if slot in self._flight.waiting:
+            # It is we who keep it waiting.
+            slot.moved_at, slot.window_at, slot.window_bytes = now, now, received
+            return None
         if received != slot.moved_bytes:
             if not slot.moved_bytes:
                 slot.window_at = now
