@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence, Set
 from pathlib import Path
 from socket import gethostname
+
+import msgspec
 
 from lycosa.clock import Clock, steady_clock
 from lycosa.crawler import Visitor
@@ -40,6 +43,8 @@ from lycosa.url.memo import KnownLink, LinkPolicy
 from lycosa.url.rules import CanonicalRules
 from lycosa.url.scope import Scope
 from lycosa.worker import Kept, Worker
+
+_PASSWORD = re.compile(r"(?<=://)([^/@:]*):[^/@]*(?=@)")
 
 
 def worker_count(settings: Settings) -> int:
@@ -268,11 +273,10 @@ def recover_siblings(settings: Settings, folder: CrawlFolder) -> None:
             recover_folder(settings, sibling)
 
 
-def hold_folder(path: Path, settings: Settings) -> tuple[CrawlFolder, Lock]:
+def hold_folder(folder: CrawlFolder, settings: Settings) -> tuple[CrawlFolder, Lock]:
     """The folder of a crawl, made and held against others; where machines crawl together, a seat in it."""
     if is_shared(settings.frontier):
-        return take_seat(path, settings.machine or gethostname())
-    folder = CrawlFolder(path)
+        return take_seat(folder, settings.machine or gethostname())
     folder.create()
     return folder, folder.lock()
 
@@ -281,22 +285,22 @@ def write_settings(folder: CrawlFolder, settings: Settings) -> None:
     """Keep the settings in force for the next start; in a folder of several machines, those that all share too."""
     replace_file(folder.own_settings, as_toml(settings), folder.home)
     if folder.seat:
-        replace_file(folder.settings, as_toml(common(settings)), folder.home)
+        shown = common(settings)
+        if folder.away:
+            # On its way to a store that others may read.
+            shown = msgspec.structs.replace(shown, frontier=_PASSWORD.sub(r"\1", shown.frontier))
+        replace_file(folder.settings, as_toml(shown), folder.home)
 
 
 def write_seeds(folder: CrawlFolder, seeds: Iterable[ParsedUrl]) -> None:
     """Add seeds to those the folder knows: they make the scope of the crawl, also after a restart."""
     known = [seed.url for seed in read_seeds(folder)]
     urls = dict.fromkeys(known + [seed.url for seed in seeds])
-    replace_file(seeds_file(folder), "".join(f"{url}\n" for url in urls), folder.home)
+    replace_file(folder.seeds, "".join(f"{url}\n" for url in urls), folder.home)
 
 
 def read_seeds(folder: CrawlFolder) -> list[ParsedUrl]:
     """The seeds of a crawl's folder."""
-    if not seeds_file(folder).exists():
+    if not folder.seeds.exists():
         return []
-    return parse_seeds(seeds_file(folder).read_text(encoding="utf-8").splitlines())
-
-
-def seeds_file(folder: CrawlFolder) -> Path:
-    return folder.path / "seeds.txt"
+    return parse_seeds(folder.seeds.read_text(encoding="utf-8").splitlines())

@@ -78,6 +78,8 @@ class Crawler:
         self._seeds = parse_seeds(seeds)
         self._settings = from_values(settings | {"workers": 1})
         self._asked = frozenset(settings)
+        if str(folder or "").startswith("s3:"):
+            raise SettingsError(f"{folder}: a crawl within a program keeps its pages in a folder of this machine")
         self._folder = folder
         self._frontier: EmbeddedFrontier | None = None
         self._counter: Counter | None = None
@@ -118,7 +120,7 @@ class Crawler:
     async def _crawl(self) -> AsyncGenerator[CrawledPage, None]:
         async with AsyncExitStack() as stack:
             path = self._folder or stack.enter_context(tempfile.TemporaryDirectory(prefix="lycosa-"))
-            folder, lock = hold_folder(Path(path), self._settings)
+            folder, lock = hold_folder(CrawlFolder(path), self._settings)
             stack.enter_context(lock)
             running = await stack.enter_async_context(self._running(folder))
             while page := await self._waiting.next(running):

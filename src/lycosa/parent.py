@@ -38,6 +38,7 @@ from lycosa.settings import Settings
 from lycosa.store.files import SyncFailed
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.recover import Recovery
+from lycosa.store.shipper import Shipper
 from lycosa.url.canonical import ParsedUrl
 from lycosa.wire import (
     Approach,
@@ -70,6 +71,8 @@ SEEDS_AT_ONCE = 1000
 MAX_DEATHS_PER_MINUTE = 20
 # How much longer than it takes a worker to stop the parent waits for it.
 STOP_GRACE_SECONDS = 3.0
+# How long an object store may be away at the end of a crawl.
+SHIPPING_PATIENCE_SECONDS = 600.0
 
 
 class Ending(Enum):
@@ -83,10 +86,20 @@ class Ending(Enum):
 class Parent:
     """Runs a crawl in a folder that the caller has locked."""
 
-    def __init__(self, settings: Settings, folder: CrawlFolder, lock_fd: int, asked: Set[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        folder: CrawlFolder,
+        lock_fd: int,
+        asked: Set[str] = frozenset(),
+        shipper: Shipper | None = None,
+    ) -> None:
         self._settings = settings
         self._asked = asked  # settings that the operator named, rather than found in the folder
         self._folder = folder
+        self._shipper = shipper  # None: files stay in the folder
+        self._is_shipping = False
+        self._at_once = asyncio.Event()
         self._lock_fd = lock_fd
         self._clock = steady_clock()
         self._workers = worker_count(settings)
@@ -107,6 +120,11 @@ class Parent:
         self.restarts = 0
 
     @property
+    def settings(self) -> Settings:
+        """Those in force."""
+        return self._settings
+
+    @property
     def workers(self) -> int:
         return self._workers
 
@@ -119,7 +137,24 @@ class Parent:
         return self._frontier.idle_until() if self._frontier else None
 
     async def run(self, seeds: Sequence[ParsedUrl], *, revisit: bool = False) -> Ending:
-        """Crawl until there is nothing left to do, or until `stop`."""
+        """Crawl until there is nothing left to do, or until `stop`. Finished means: all is where it should be."""
+        ending = await self._crawl(seeds, revisit=revisit)
+        if self._shipper and not await self._ship_rest(self._shipper):
+            return Ending.STOPPED
+        return ending
+
+    async def _ship_rest(self, shipper: Shipper) -> bool:
+        """Whether all has arrived in the object store; raises `BackendLost` when that cannot be waited for."""
+        self._is_shipping = True
+        arrival = asyncio.wrap_future(shipper.finish(0 if self._is_stopping else SHIPPING_PATIENCE_SECONDS))
+        leaving = asyncio.create_task(self._at_once.wait())
+        await asyncio.wait((arrival, leaving), return_when=asyncio.FIRST_COMPLETED)
+        leaving.cancel()
+        if arrival.done():
+            arrival.result()
+        return arrival.done()
+
+    async def _crawl(self, seeds: Sequence[ParsedUrl], *, revisit: bool) -> Ending:
         self._settings, seeds = await agree(self._settings, seeds, self._asked)
         patience = Patience(self._folder.path)
         while True:
@@ -143,6 +178,8 @@ class Parent:
             write_seeds(self._folder, seeds)
             self.recovery = recover_folder(self._settings, self._folder)
             recover_siblings(self._settings, self._folder)
+        if self._shipper:
+            await asyncio.to_thread(self._shipper.start)
         self._frontier = frontier = open_frontier(self._settings, self._folder.frontier, self._workers, self._clock)
         self._counter = Counter(frontier, self._clock, self._settings.max_wait_seconds, begin_seconds(self._settings))
         self._counter.on_settled = self.tally.add
@@ -195,11 +232,14 @@ class Parent:
         """No new requests; what is under way is finished and kept. The second call stops at once."""
         if self._is_stopping:
             self._kill_workers()
+            self._at_once.set()
         else:
             # A worker that hangs must not keep the crawl from ending.
             asyncio.get_running_loop().call_later(STOP_SECONDS + STOP_GRACE_SECONDS, self._kill_workers)
         self._is_stopping = True
         self._stopping.set()
+        if self._shipper and self._is_shipping:
+            self._shipper.finish(0)
         if self._counter:
             self._counter.close()
 

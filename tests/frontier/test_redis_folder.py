@@ -75,14 +75,14 @@ def test_what_a_command_left_that_never_comes_back_is_put_in_order_by_the_next_o
 
 
 def test_a_seat_is_held_by_one_and_kept_for_its_machine(tmp_path: Path) -> None:
-    first, lock = take_seat(tmp_path, "Web 1.example")
-    second, other_lock = take_seat(tmp_path, "Web 1.example")
+    first, lock = take_seat(CrawlFolder(tmp_path), "Web 1.example")
+    second, other_lock = take_seat(CrawlFolder(tmp_path), "Web 1.example")
     assert first.seat.startswith("web-1-example-")
     assert first.seat != second.seat
     lock.release()
-    again, lock = take_seat(tmp_path, "web-1-example")
+    again, lock = take_seat(CrawlFolder(tmp_path), "web-1-example")
     assert again.seat == first.seat
-    elsewhere, third_lock = take_seat(tmp_path, "web-1")
+    elsewhere, third_lock = take_seat(CrawlFolder(tmp_path), "web-1")
     assert elsewhere.seat not in (first.seat, second.seat)
     assert [sibling.seat for sibling in first.siblings()] == [second.seat]
     for each in (lock, other_lock, third_lock):
@@ -90,10 +90,10 @@ def test_a_seat_is_held_by_one_and_kept_for_its_machine(tmp_path: Path) -> None:
 
 
 def test_a_crawl_that_wants_the_folder_for_itself_and_one_that_wants_a_seat_exclude_each_other(tmp_path: Path) -> None:
-    seat, lock = take_seat(tmp_path, "one")
+    seat, lock = take_seat(CrawlFolder(tmp_path), "one")
     with lock, pytest.raises(FolderInUse):
         seat.whole.lock()
     with seat.whole.lock(), pytest.raises(FolderInUse):
-        take_seat(tmp_path, "one")
+        take_seat(CrawlFolder(tmp_path), "one")
     with seat.whole.lock():
         pass

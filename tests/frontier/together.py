@@ -183,13 +183,19 @@ def judged(
     return Crawled(machines.ended, machines.folders, requests, truth, machines.killed_at, report)
 
 
+def save_evidence(space: Path, requests: list[LoggedRequest], truth: Truth) -> tuple[Path, Path]:
+    """The server's log and the truth, as files for an audit."""
+    log, truth_file = space / "requests.jsonl", space / "truth.json"
+    log.write_bytes(b"".join(msgspec.json.encode(request) + b"\n" for request in requests))
+    truth_file.write_bytes(truth.to_json())
+    return log, truth_file
+
+
 def audited(
     space: Path, folders: Sequence[Path], requests: list[LoggedRequest], truth: Truth, *, may_repeat: bool
 ) -> Report:
     """What `lycosa audit` says, with the server's log and the truth."""
-    log, truth_file = space / "requests.jsonl", space / "truth.json"
-    log.write_bytes(b"".join(msgspec.json.encode(request) + b"\n" for request in requests))
-    truth_file.write_bytes(truth.to_json())
+    log, truth_file = save_evidence(space, requests, truth)
     # What was on its way when something was killed is judged with more care than an audit can take.
     gap = 0.0 if may_repeat else None
     question = Question(log=log, truth=truth_file, host_gap_seconds=gap, has_links=True)

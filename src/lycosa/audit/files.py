@@ -82,7 +82,7 @@ def rows_of(folder: CrawlFolder, report: Report) -> list[Row]:
 def records_of(folder: CrawlFolder, report: Report) -> list[Kept]:
     """Every response and revisit record; files and records that are not whole are findings."""
     kept: list[Kept] = []
-    for path in sorted(folder.warc.glob("*.warc.gz")):
+    for path in folder.warc_files():
         before = len(kept)
         seen = 0
         try:

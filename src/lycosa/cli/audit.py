@@ -34,10 +34,10 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument(
         "--folder",
-        type=Path,
+        type=show.place,
         action="append",
         metavar="DIR",
-        help="the folder of the crawl (default: crawl); once for each machine that took part",
+        help="the folder of the crawl (default: crawl), or s3://…; once for each machine that took part",
     )
     parser.add_argument("--log", type=Path, metavar="FILE", help="the request log of the simulated web")
     parser.add_argument("--truth", type=Path, metavar="FILE", help="the output of `lycosa simweb truth --json`")
@@ -54,7 +54,7 @@ def add_parser(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     from lycosa.audit import Question, audit
 
-    folders = [show.open_folder(path) for path in options.folder or [Path("crawl")]]
+    folders = [show.open_folder(place) for place in options.folder or [Path("crawl")]]
     question = Question(
         log=options.log,
         truth=options.truth,

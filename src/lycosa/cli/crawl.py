@@ -9,14 +9,19 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lycosa.cli.show import place
 from lycosa.errors import SettingsError
+from lycosa.store.objects import ObjectPlace, Objects
 
 if TYPE_CHECKING:
     from lycosa.observe.progress import Style
+    from lycosa.parent import Parent
     from lycosa.settings import Settings
     from lycosa.store.folder import CrawlFolder
     from lycosa.url.canonical import ParsedUrl
 
+# Tables larger than this are not brought back from an object store for a report.
+MAX_REPORT_BYTES = 1024**3
 # Options of the command line that are settings under another name.
 _OPTIONS = {
     "max_pages": "max_pages",
@@ -53,7 +58,10 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("seeds", nargs="*", metavar="SEED", help="URL to start from")
     parser.add_argument("--seeds", dest="seed_file", type=Path, metavar="FILE", help="file with one seed per line")
-    parser.add_argument("--folder", type=Path, default=Path("crawl"), help="where the crawl is kept (default: crawl)")
+    parser.add_argument(
+        "--folder", type=place, default=Path("crawl"), help="where the crawl is kept: a folder, or s3://BUCKET/PREFIX"
+    )
+    parser.add_argument("--spool", type=Path, metavar="DIR", help="with s3://: where files lie until they are shipped")
     parser.add_argument("--frontier", help="where the queue lives: rocks (in the folder) or memory")
     parser.add_argument("--max-pages", type=int, metavar="N", help="stop after exactly N pages")
     parser.add_argument("--max-depth", type=int, metavar="N", help="follow at most N links away from a seed")
@@ -82,48 +90,72 @@ def run(options: argparse.Namespace) -> int:
     import uvloop
 
     from lycosa.build import hold_folder, is_shared, parse_seeds, read_seeds
+    from lycosa.parent import Parent
     from lycosa.store.folder import CrawlFolder
+    from lycosa.store.shipper import Shipper
 
-    whole = CrawlFolder(options.folder)
+    objects = Objects(options.folder) if isinstance(options.folder, ObjectPlace) else None
+    whole = CrawlFolder(_spool(options), away=objects) if objects else CrawlFolder(options.folder)
     settings = _settings(options, whole)
     seeds = parse_seeds(_seed_texts(options, settings))
     # A crawl of many machines has its seeds in the store.
     if not seeds and not read_seeds(whole) and not is_shared(settings.frontier):
         raise SettingsError("no seeds: name a URL to start from, or --seeds FILE, or the --folder of a crawl")
-    folder, lock = hold_folder(whole.path, settings)
+    if objects and not is_shared(settings.frontier):
+        raise SettingsError(f"{options.folder}: a crawl into an object store needs a --frontier redis://…")
+    folder, lock = hold_folder(whole, settings)
     with lock:
-        return uvloop.run(_crawl(options, _settings(options, folder), folder, seeds, lock.fd))
+        parent = Parent(
+            _settings(options, folder),
+            folder,
+            lock.fd,
+            frozenset(_asked(options)),
+            Shipper(folder, objects) if objects else None,
+        )
+        return uvloop.run(_crawl(options, parent, folder, seeds))
 
 
-async def _crawl(
-    options: argparse.Namespace, settings: Settings, folder: CrawlFolder, seeds: list[ParsedUrl], lock_fd: int
-) -> int:
+def _spool(options: argparse.Namespace) -> Path:
+    from lycosa.store.shipper import spool_of
+
+    return options.spool or spool_of(options.folder)
+
+
+async def _crawl(options: argparse.Namespace, parent: Parent, folder: CrawlFolder, seeds: list[ParsedUrl]) -> int:
     import msgspec
 
     from lycosa.observe.progress import Progress, summary
-    from lycosa.parent import Ending, Parent
+    from lycosa.parent import Ending
 
-    parent = Parent(settings, folder, lock_fd, frozenset(_asked(options)))
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, parent.stop)
     style: Style = "json" if options.json else "quiet" if options.quiet else "human"
-    async with Progress(parent, settings, style):
+    async with Progress(parent, parent.settings, style):
         ending = await parent.run(seeds, revisit=options.revisit)
-    facts = summary(parent, folder, ending)
+    facts = summary(parent, options.folder, ending)
     if options.json:
         print(msgspec.json.encode(facts).decode())
     elif not options.quiet:
         facts.show()
-    if settings.report:
+    if parent.settings.report:
         await asyncio.to_thread(_write_report, folder)
     return 0 if ending is Ending.FINISHED else 3
 
 
 def _write_report(folder: CrawlFolder) -> None:
     from lycosa.observe.report import write_report
+    from lycosa.store.folder import PARQUET
+    from lycosa.store.mirror import MirroredFolder
 
-    write_report(folder)
+    if not isinstance(folder.away, Objects):
+        write_report(folder)
+        return
+    # Of all machines, from what has arrived.
+    if sum(size for name, size in folder.away.sizes().items() if name.endswith(PARQUET)) <= MAX_REPORT_BYTES:
+        arrived = MirroredFolder(folder.away)
+        write_report(arrived)
+        folder.away.put_file(arrived.report, arrived.report.name)
 
 
 def _settings(options: argparse.Namespace, folder: CrawlFolder) -> Settings:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lycosa.errors import LycosaError, SettingsError
+from lycosa.store.objects import ObjectPlace, Objects, parse_place
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,9 +46,17 @@ def new_parser(commands: Any, name: str, help_: str, description: str, examples:
     return parser
 
 
+def place(text: str) -> Path | ObjectPlace:
+    """Where a crawl is kept, as an option."""
+    try:
+        return parse_place(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def add_folder_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--folder", type=Path, default=Path("crawl"), metavar="DIR", help="the folder of the crawl (default: crawl)"
+        "--folder", type=place, default=Path("crawl"), metavar="DIR", help="the folder of the crawl, or s3://…"
     )
 
 
@@ -135,13 +144,14 @@ def _opened_frontier(address: str) -> Iterator[OpenedCrawl]:
         yield OpenedCrawl(None, from_values({**agreed, "frontier": address}), parse_seeds(seeds), books)
 
 
-def open_folder(path: Path) -> CrawlFolder:
+def open_folder(place: Path | ObjectPlace) -> CrawlFolder:
     """The crawl that the command is about."""
     from lycosa.store.folder import CrawlFolder
+    from lycosa.store.mirror import MirroredFolder
 
-    folder = CrawlFolder(path)
+    folder = MirroredFolder(Objects(place)) if isinstance(place, ObjectPlace) else CrawlFolder(place)
     if not folder.exists:
-        raise SettingsError(f"{folder.path}: there is no crawl in this folder; name another with --folder")
+        raise SettingsError(f"{place}: there is no crawl in this folder; name another with --folder")
     return folder
 
 

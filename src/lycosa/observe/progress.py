@@ -18,7 +18,6 @@ from rich.text import Text
 from lycosa.parent import Ending, Parent
 from lycosa.ports import Counts
 from lycosa.settings import Settings
-from lycosa.store.folder import CrawlFolder
 
 Style = Literal["human", "json", "quiet"]
 _SECONDS_BETWEEN = {"human": 0.25, "json": 1.0, "quiet": 3600.0}
@@ -140,7 +139,7 @@ class Summary(msgspec.Struct, frozen=True):
         console.print(f"  in [bold]{self.folder}[/]: warc/ pages/ links/ report.html", soft_wrap=True)
 
 
-def summary(parent: Parent, folder: CrawlFolder, ending: Ending) -> Summary:
+def summary(parent: Parent, place: object, ending: Ending) -> Summary:
     """The figures at the end of a crawl."""
     counts, tally = parent.counts(), parent.tally
     seconds = tally.seconds()
@@ -164,7 +163,7 @@ def summary(parent: Parent, folder: CrawlFolder, ending: Ending) -> Summary:
         seconds=seconds,
         pages_per_second=tally.pages / seconds if seconds else 0.0,
         worker_restarts=parent.restarts,
-        folder=str(folder.path),
+        folder=str(place),
         reasons=dict(tally.reasons.most_common(20)),
         recovered_rows=parent.recovery.rows if parent.recovery else 0,
         **{name: getattr(counts, name) for name in names},

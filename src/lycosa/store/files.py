@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -122,7 +123,8 @@ class Names:
     def __init__(self, seat: str, worker: int, clock: Callable[[], float]) -> None:
         self._maker = f"{seat}-w{worker}" if seat else f"w{worker}"
         self._clock = clock
-        self._serial = 0
+        # Files of a seat may have left for an object store, so what is taken cannot be seen here.
+        self._serial = secrets.randbelow(10**8) if seat else 0
 
     def new(self, is_taken: Callable[[str], bool]) -> str:
         """A name not used before, also when the clock stands still or goes back."""

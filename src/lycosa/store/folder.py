@@ -9,6 +9,7 @@ import secrets
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Protocol
 
 from lycosa.errors import FolderInUse, SettingsError
 from lycosa.store.files import OPEN, maker_of
@@ -37,6 +38,13 @@ class Lock:
         self.release()
 
 
+class Away(Protocol):
+    """Where files go once they are complete, if they do not stay."""
+
+    def get_file(self, name: str, path: Path) -> None:
+        """Bring a file back, whole or not at all; raises `FileNotFoundError`."""
+
+
 class CrawlFolder:
     """The layout of a crawl's folder. Making one touches nothing; `create` does.
 
@@ -44,11 +52,13 @@ class CrawlFolder:
     (`home`) and a word in the names of its files. Without a seat the folder is seen as a whole.
     """
 
-    def __init__(self, path: Path | str, seat: str = "") -> None:
+    def __init__(self, path: Path | str, seat: str = "", away: Away | None = None) -> None:
         self.path = Path(path)
         self.seat = seat
+        self.away = away
         self.home = self.path / SEATS / seat if seat else self.path
         self.settings = self.path / "lycosa.toml"
+        self.seeds = self.path / "seeds.txt"
         self.own_settings = self.home / "lycosa.toml"
         self.frontier = self.home / "frontier"
         self.log = self.home / "lycosa.log"
@@ -64,11 +74,11 @@ class CrawlFolder:
     @property
     def whole(self) -> CrawlFolder:
         """The folder with the files of all seats."""
-        return CrawlFolder(self.path)
+        return CrawlFolder(self.path, away=self.away)
 
     def seats(self) -> list[CrawlFolder]:
         """The folder as each of its seats has it."""
-        return [CrawlFolder(self.path, home.name) for home in sorted((self.path / SEATS).glob("*"))]
+        return [CrawlFolder(self.path, home.name, self.away) for home in sorted((self.path / SEATS).glob("*"))]
 
     def siblings(self) -> list[CrawlFolder]:
         """The other seats of this machine."""
@@ -123,6 +133,10 @@ class CrawlFolder:
         """A process that crawls into this folder, whatever its seat; 0 if none does, -1 if it cannot be named."""
         return next((process for each in (self, *self.seats()) if (process := each._holder())), 0)
 
+    def is_held(self) -> bool:
+        """Whether a crawl has this seat, or the folder as a whole."""
+        return self._holder() != 0
+
     def _holder(self) -> int:
         """Asks for a shared lock and lets go at once: a crawl that starts in that very microsecond is refused."""
         try:
@@ -165,9 +179,18 @@ class CrawlFolder:
         return [path for place in places for path in self._made_by(worker, place, PARQUET + OPEN)]
 
     def warc_path(self, file: str) -> Path:
-        """Where a WARC file lies now: under its name, or under its open name while it is written."""
+        """Where a WARC file lies now: under its name, or under its open name while it is written.
+
+        One that has left for an object store is brought back.
+        """
         path = self.warc / file
-        return path if path.exists() else path.with_name(file + OPEN)
+        if path.exists():
+            return path
+        writing = path.with_name(file + OPEN)
+        if self.away and not writing.exists():
+            self.away.get_file(f"{self.warc.name}/{file}", path)
+            return path
+        return writing
 
     def _made_by(self, worker: int | None, place: Path, suffix: str) -> list[Path]:
         return [
@@ -177,19 +200,18 @@ class CrawlFolder:
         ]
 
 
-def take_seat(path: Path, machine: str) -> tuple[CrawlFolder, Lock]:
+def take_seat(whole: CrawlFolder, machine: str) -> tuple[CrawlFolder, Lock]:
     """A seat in a folder, made and held: the first of this machine that is free, with what lies there, or a new one."""
     machine = re.sub("[^a-z0-9]+", "-", machine.lower()).strip("-") or "machine"
-    whole = CrawlFolder(path)
     while True:
         # In part drawn by lot: machines of one name, each with a disk of its own, may still meet in an object store.
-        fresh = CrawlFolder(path, f"{machine}-{secrets.token_hex(4)}")
+        fresh = CrawlFolder(whole.path, f"{machine}-{secrets.token_hex(4)}", whole.away)
         for folder in (*(seat for seat in whole.seats() if _machine_of(seat.seat) == machine), fresh):
             folder.create()
             try:
                 return folder, folder.lock()
             except FolderInUse:
-                if whole._holder():
+                if whole.is_held():
                     raise
         # A sibling looked into the new seat before we held it.
 
