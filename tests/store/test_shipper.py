@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -220,6 +221,20 @@ async def test_a_crawl_is_read_back_from_the_store(spool: Spool, objects_server:
         if key.endswith(PARQUET):
             objects_server.remove(key)
     assert versions(MirroredFolder(spool.objects), "http://a.example/3") == []
+
+
+async def test_readers_at_the_same_time_do_not_take_copies_from_each_other(spool: Spool) -> None:
+    await (await spool.store()).close()
+    spool.ship()
+    early = MirroredFolder(spool.objects)
+    await (await spool.store()).close()
+    spool.ship()
+    late = MirroredFolder(spool.objects)
+    assert len(early.warc_files()) == 1
+    assert len(versions(late, "http://a.example/3")) == 2
+    with ThreadPoolExecutor(4) as readers:
+        found = readers.map(lambda _: len(MirroredFolder(spool.objects).warc_files()), range(8))
+        assert list(found) == [2] * 8
 
 
 def test_a_bucket_that_is_not_there_is_the_operators_to_mend(objects_server: ObjectServer) -> None:

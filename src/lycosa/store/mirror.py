@@ -5,7 +5,10 @@ Files in the store never change once they are there, so what is here already is 
 
 from __future__ import annotations
 
+import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from lycosa.store.folder import PARQUET, WARC, CrawlFolder
@@ -24,39 +27,43 @@ class MirroredFolder(CrawlFolder):
     def __init__(self, objects: Objects) -> None:
         super().__init__(copies_of(objects.place), away=objects)
         self._objects = objects
-        self._sizes = objects.sizes()
         self.create()
-        for path in (self.settings, self.seeds):
-            path.unlink(missing_ok=True)
-            if path.name in self._sizes:
-                objects.get_file(path.name, path)
-        for folder, end in ((self.pages, PARQUET), (self.links, PARQUET)):
-            self._bring(folder, end)
+        with self._alone():
+            # Listed while nobody else copies: an older list would take newer copies away.
+            self._sizes = objects.sizes()
+            for path in (self.settings, self.seeds):
+                if path.name in self._sizes:
+                    objects.get_file(path.name, path)
+            for folder, end in ((self.warc, WARC), (self.pages, PARQUET), (self.links, PARQUET)):
+                for path in folder.glob(f"*{end}"):
+                    if f"{folder.name}/{path.name}" not in self._sizes:
+                        path.unlink()
+            self._bring(self.pages)
+            self._bring(self.links)
 
     @property
     def exists(self) -> bool:
         return bool(self._sizes)
 
     def warc_files(self) -> list[Path]:
-        self._bring(self.warc, WARC)
+        with self._alone():
+            self._bring(self.warc)
         return super().warc_files()
 
     def disk_bytes(self) -> int:
         """What the crawl takes in the store."""
         return sum(self._sizes.values())
 
-    def _bring(self, folder: Path, end: str) -> None:
-        """Make a folder hold what the store has of it, and nothing else."""
-        begin = f"{folder.name}/"
-        wanted = {
-            name.removeprefix(begin): size
-            for name, size in self._sizes.items()
-            if name.startswith(begin) and name.endswith(end)
-        }
-        for path in folder.iterdir():
-            if path.name not in wanted:
-                path.unlink()
-        for name, size in wanted.items():
-            path = folder / name
-            if not path.exists() or path.stat().st_size != size:
-                self._objects.get_file(begin + name, path)
+    def _bring(self, folder: Path) -> None:
+        """Copy what is missing here of one of the folders."""
+        for name, size in self._sizes.items():
+            path = self.path / name
+            if path.parent == folder and not (path.exists() and path.stat().st_size == size):
+                self._objects.get_file(name, path)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """While no other reader of this machine copies."""
+        with (self.path / "copying").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
