@@ -50,12 +50,18 @@ class Shipper:
         """Begin with the small files that describe the crawl: so it is seen at once whether the store takes any."""
         for path in (self._folder.settings, self._folder.seeds):
             self._objects.put_text(path.name, path.read_text(encoding="utf-8"))
-        self._thread.start()
+        self._begin()
+
+    def _begin(self) -> None:
+        # A crawl that waited for its disk starts once more.
+        if self._thread.ident is None:
+            self._thread.start()
 
     def finish(self, patience_seconds: float) -> Future[None]:
         """Done when all that is complete now has arrived; fails with `BackendLost` when trouble lasts too long."""
         self._patience_seconds = patience_seconds
         self._news.set()
+        self._begin()
         return self._done
 
     def waiting(self) -> list[Path]:
