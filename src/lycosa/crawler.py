@@ -29,6 +29,7 @@ from lycosa.page.parser import PageParser
 from lycosa.page.sitemap import MAX_SITEMAP_BYTES, SitemapKind, parse_sitemap
 from lycosa.policy.ban import challenge_in
 from lycosa.policy.robots import MAX_ROBOTS_BYTES
+from lycosa.policy.usage import Usage, refused, usage_in_headers
 from lycosa.ports import Fetcher
 from lycosa.reading import Readings
 from lycosa.rulebook import Rulebook
@@ -121,10 +122,11 @@ class Visitor:
             discovered = self._sitebook.lowered(lease, found)
             digest = sha1(response.body, usedforsecurity=False).digest()
             gist = self._gists.read(page)
+        usage = str(usage_of(response, page) | await self._rulebook.usage(lease))
         original, placement = await self._dispatch.recognise(digest, target.url, lease.token, gist.signature)
         if original:
-            return Duplicate(response, page, links, discovered, digest, gist, placement, original)
-        return Stored(response, page, links, discovered, digest, gist, placement)
+            return Duplicate(response, page, links, discovered, digest, gist, placement, original, usage)
+        return Stored(response, page, links, discovered, digest, gist, placement, usage)
 
     def _parse(self, response: Response) -> Page:
         directives = [value for name, value in response.headers if name == "x-robots-tag"]
@@ -218,6 +220,20 @@ def _failure_of(response: Response) -> Failed | None:
     if not 200 <= response.status < 300:
         return Failed(Failure.STATUS, str(response.status), response)
     return None
+
+
+def usage_of(response: Response, page: Page) -> Usage:
+    """What a page and its headers say of its use."""
+    usage = usage_in_headers(response.headers)
+    if page.noindex:
+        usage |= refused("search")
+    if page.noarchive:
+        usage |= refused("archive")
+    if page.noai:
+        usage |= refused("ai")
+    if page.noimageai:
+        usage |= refused("ai-images")
+    return usage
 
 
 def conditions(validators: Validators | None) -> list[tuple[str, str]]:

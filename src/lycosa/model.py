@@ -216,6 +216,8 @@ class Page(msgspec.Struct, frozen=True):
     noindex: bool = False
     nofollow: bool = False
     noarchive: bool = False
+    noai: bool = False
+    noimageai: bool = False
     truncated: bool = False  # parse limits were reached
     content: str = ""  # the main text, without navigation and comments
     comments: str = ""
@@ -292,6 +294,7 @@ class Visit(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     noindex: bool = False
     author: str = ""
     published: str = ""
+    usage: str = ""  # what the site wants the page used for, and what not: "ai=n, search=y"
 
 
 class Texts(NamedTuple):

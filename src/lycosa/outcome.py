@@ -20,6 +20,7 @@ class Stored(msgspec.Struct, frozen=True):
     digest: bytes
     gist: Gist
     placement: Placement
+    usage: str = ""
 
 
 class Duplicate(msgspec.Struct, frozen=True):
@@ -33,6 +34,7 @@ class Duplicate(msgspec.Struct, frozen=True):
     gist: Gist
     placement: Placement
     original: str
+    usage: str = ""
 
 
 class Unchanged(msgspec.Struct, frozen=True):

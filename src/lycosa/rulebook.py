@@ -15,9 +15,12 @@ from lycosa.policy.robots import (
     RobotsKind,
     RobotsMatcher,
     RobotsRecord,
+    RobotsRules,
+    escape_pattern,
     path_and_query,
     robots_verdict,
 )
+from lycosa.policy.usage import NO_USAGE, Usage, usage_in
 
 # What is kept ready is bounded by its rules, about 200 bytes each; an origin counts as a few more.
 MAX_RULES = 200_000
@@ -42,6 +45,7 @@ class _Entry(NamedTuple):
     fetched_at: float
     matcher: RobotsMatcher
     refusal: Refusal  # the reason where the matcher says no
+    usages: list[tuple[RobotsMatcher, Usage]]  # each holds where its matcher says no
     weight: int
 
 
@@ -63,11 +67,16 @@ class Rulebook:
     async def refusal(self, lease: Lease) -> Refusal | None:
         """Why this target may not be fetched; None if it may."""
         url = lease.target.url
-        origin = origin_of(url)
-        entry = self._entries.get(origin)
-        if entry is None or entry.fetched_at != lease.robots_at:
-            entry = await self._fetch_entry(origin)
+        entry = await self._entry(lease)
         return None if entry.matcher.allows(path_and_query(url)) else entry.refusal
+
+    async def usage(self, lease: Lease) -> Usage:
+        """What robots.txt says of the use of this target."""
+        usage, path = NO_USAGE, path_and_query(lease.target.url)
+        for matcher, stated in (await self._entry(lease)).usages:
+            if not matcher.allows(path):
+                usage |= stated
+        return usage
 
     async def previous(self, origin: str) -> RobotsRecord | None:
         """What was in force before."""
@@ -118,13 +127,21 @@ class Rulebook:
             is_pending=is_unreachable and record.failures <= self._tries,
         )
 
+    async def _entry(self, lease: Lease) -> _Entry:
+        origin = origin_of(lease.target.url)
+        entry = self._entries.get(origin)
+        if entry is None or entry.fetched_at != lease.robots_at:
+            entry = await self._fetch_entry(origin)
+        return entry
+
     async def _fetch_entry(self, origin: str) -> _Entry:
         raw = await self._dispatch.robots(origin)
         assert raw, "no page is leased before its origin's robots.txt was read"
         ruling = _decode(raw)
         rules = ruling.record.rules
         weight = len(rules.rules) + RULES_PER_ORIGIN
-        entry = _Entry(ruling.record.fetched_at, RobotsMatcher(rules), _refusal_of(ruling), weight)
+        usages = [_usage_rule(statement) for _, statement in rules.usages]
+        entry = _Entry(ruling.record.fetched_at, RobotsMatcher(rules), _refusal_of(ruling), usages, weight)
         self._forget(origin)
         self._entries[origin] = entry
         self._weight += weight
@@ -135,6 +152,14 @@ class Rulebook:
     def _forget(self, origin: str) -> None:
         if entry := self._entries.pop(origin, None):
             self._weight -= entry.weight
+
+
+def _usage_rule(statement: str) -> tuple[RobotsMatcher, Usage]:
+    """A usage preference, and the paths it is for: those it begins with a pattern of, else all."""
+    pattern, space, rest = statement.partition(" ")
+    if not space or not pattern.startswith(("/", "*")):
+        pattern, rest = "/", statement
+    return RobotsMatcher(RobotsRules(rules=((False, escape_pattern(pattern)),))), usage_in(rest)
 
 
 def _refusal_of(ruling: Ruling) -> Refusal:

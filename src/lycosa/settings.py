@@ -54,6 +54,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     connections: Positive = 512
     http2: bool = True
     tls: Literal["verify", "record"] = "verify"
+    purpose: Literal["search", "archive", "ai", "any"] = "search"
     connect_seconds: Seconds = 10.0
     first_byte_seconds: Seconds = 20.0
     idle_seconds: Seconds = 20.0
@@ -137,6 +138,7 @@ HELP: dict[str, str] = {
     "connections": "Open requests per worker.",
     "http2": "Whether HTTP/2 is spoken where TLS offers it.",
     "tls": "verify: a bad certificate is a failure; record: fetch all the same.",
+    "purpose": "What the crawl is for: `export` leaves out the pages whose site does not want them used for it.",
     "connect_seconds": "Time to connect, TLS included.",
     "first_byte_seconds": "Time from the request to the first byte of the answer.",
     "idle_seconds": "Longest silence within an answer.",

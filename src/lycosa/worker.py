@@ -307,6 +307,7 @@ def visit_row(lease: Lease, outcome: Settled, now: float) -> Kept:
         original=outcome.original if isinstance(outcome, Duplicate) else "",
         out_links=len(outcome.links.targets),
         noindex=page.noindex,
+        usage=outcome.usage,
     )
     return Kept(row, response, page, outcome.links)
 

@@ -34,6 +34,29 @@ def test_every_table_can_be_had_as_parquet(world: World, tmp_path: Path, what: s
     assert len(duckdb.connect().execute(f"SELECT * FROM '{out}'").fetchall()) > 1
 
 
+def test_pages_are_left_out_where_their_site_does_not_want_the_purpose(world: World, tmp_path: Path) -> None:
+    refused = {world.url("/one"), world.url("/copy")}
+    for purpose in ("search", "ai"):
+        out = export(world, tmp_path / f"{purpose}.jsonl", "jsonl", "--purpose", purpose)
+        urls = {json.loads(line)["url"] for line in out.read_text().splitlines()}
+        assert urls >= {world.url("/"), world.url("/latin")}
+        assert urls & refused == (set() if purpose == "ai" else refused)
+    links = export(world, tmp_path / "links.jsonl", "jsonl", "--purpose", "ai", "--what", "links").read_text()
+    assert world.url("/one") in links
+
+
+def test_a_wacz_holds_no_bytes_of_pages_that_are_left_out(world: World, tmp_path: Path) -> None:
+    with zipfile.ZipFile(export(world, tmp_path / "x.wacz", "wacz", "--purpose", "ai")) as archive:
+        names = [name for name in archive.namelist() if name.startswith("archive/")]
+        content = b"".join(gzip.decompress(archive.read(name)) for name in names)
+        listed = archive.read("pages/pages.jsonl") + gzip.decompress(archive.read("indexes/index.cdx.gz"))
+    for told in (content, listed):
+        assert world.url("/latin").encode() in told
+    assert b"The quick brown fox" not in content
+    assert f"WARC-Target-URI: {world.url('/one')}\r\n".encode() not in content
+    assert world.url("/one").encode() not in listed
+
+
 def test_csv_opens_safely_in_a_spreadsheet(world: World, tmp_path: Path) -> None:
     with export(world, tmp_path / "x.csv", "csv").open(newline="") as file:
         rows = list(csv.DictReader(file))

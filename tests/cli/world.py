@@ -71,7 +71,9 @@ def _furnish(web: HandWeb) -> None:
     title = HOSTILE_TITLE.replace("<", "&lt;")
     web.page("http://a.test/", f"<html lang=en><title>{title}</title><p>Welcome home.</p>{links}")
     for path in ("one", "copy"):
-        web.page(f"http://a.test/{path}", f"<title>One</title>{LONG_TEXT}<a href='/'>home</a>")
+        web.page(
+            f"http://a.test/{path}", f"<meta name=robots content=noai><title>One</title>{LONG_TEXT}<a href='/'>home</a>"
+        )
     web.redirect("http://a.test/moved", "/one")
     web.page("http://a.test/gone", "gone", status=410)
     web.page("http://a.test/broken", "later", status=503)

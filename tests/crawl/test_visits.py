@@ -174,6 +174,25 @@ async def test_a_noindex_page_gives_links_and_no_text(web: HandWeb, crawl: HandC
     assert not crawl.row(web.url("a.test", "/x"))["noindex"]
 
 
+async def test_what_a_site_wants_its_pages_used_for_is_kept(web: HandWeb, crawl: HandCrawl) -> None:
+    web.robots("a.test", "User-agent: *\nContent-Signal: search=yes\nContent-Usage: /x train-ai=n")
+    seed = web.page("http://a.test/", page("/x", "/meta", "/header"))
+    x = web.page("http://a.test/x", page(title="x"))
+    meta = web.page(
+        "http://a.test/meta", page(head="<meta name=tdm-reservation content=1><meta name=robots content=noimageai>")
+    )
+    header = web.page(
+        "http://a.test/header", page(title="h"), headers={"Content-Usage": "search=n", "X-Robots-Tag": "noarchive"}
+    )
+    await crawl(seed)
+    assert {url: crawl.row(url)["usage"] for url in (seed, x, meta, header)} == {
+        seed: "search=y",
+        x: "ai=n, search=y",
+        meta: "ai=n, ai-images=n, search=y",
+        header: "archive=n, search=n",
+    }
+
+
 async def test_a_directive_for_another_robot_is_none_for_us(web: HandWeb, crawl: HandCrawl) -> None:
     seed = web.page("http://a.test/", page("/x"), headers={"X-Robots-Tag": "otherbot: noindex, nofollow"})
     web.page("http://a.test/x", page(title="x"))

@@ -92,7 +92,6 @@ ELSEWHERE: dict[str, list[str]] = {
 }
 NOT_YET = {
     "G10": "a full disk ends the crawl with a sentence and loses nothing; it does not pause and resume",
-    "P10": "robots usages are parsed; nothing is decided by them",
     "S8": "there is no dashboard",
     "S10": "there is no browser",
 }

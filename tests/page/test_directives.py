@@ -9,6 +9,9 @@ from lycosa.page.directives import Directives, directives_of, directives_of_head
     ("content", "expected"),
     [
         ("noindex", Directives(noindex=True)),
+        ("noai, noimageai", Directives(noai=True, noimageai=True)),
+        ("tdm-reservation=1", Directives(noai=True)),
+        ("tdm-reservation=0, tdm-reservation=10", Directives()),
         ("NoIndex,NOFOLLOW", Directives(noindex=True, nofollow=True)),
         ("none", Directives(noindex=True, nofollow=True)),
         ("noarchive", Directives(noarchive=True)),

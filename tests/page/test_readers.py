@@ -106,6 +106,8 @@ CASES = [
     "<meta property=og:description content=a><meta property=og:description content=no>",
     "<meta http-equiv=refresh content='x'><meta http-equiv=REFRESH content='0;url=a'><meta name=refresh content='0;b'>",
     "<meta name=robots content=noindex><meta name=LYCOSA content=nofollow><meta name=bot content=noarchive>",
+    "<meta name=robots content='noai, NoImageAI'><meta name=TDM-Reservation content=' 1 '><meta name=tdm-reservation>",
+    "<meta name=tdm-reservation content=0><meta name=robots content=index><meta name=tdm-reservation content='&#49;'>",
     "<meta http-equiv=content-language content=' fr '><html lang=''><meta name='' http-equiv=robots content=none>",
 ]
 

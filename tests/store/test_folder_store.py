@@ -90,7 +90,7 @@ async def test_the_columns_are_those_of_the_schema(folder: CrawlFolder) -> None:
         "digest, text_digest, group_id, original, depth, referrer, priority, out_links, etag, last_modified, "
         "fetch_seconds, body_bytes, truncated, warc_file, warc_offset, warc_length, error"
     )
-    assert PAGES.names == [*listed.split(", "), "noindex", "author", "published", "content", "comments"]
+    assert PAGES.names == [*listed.split(", "), "noindex", "author", "published", "usage", "content", "comments"]
 
 
 async def test_a_visit_without_a_response_is_a_row_without_a_record(folder: CrawlFolder) -> None:

@@ -12,6 +12,7 @@ import msgspec
 
 from lycosa.cli import show
 from lycosa.errors import LycosaError, SettingsError
+from lycosa.policy.usage import PURPOSES
 
 if TYPE_CHECKING:
     import duckdb
@@ -54,6 +55,11 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--what", choices=("pages", "links", "history", "hosts"), default="pages", help="which table (default: pages)"
     )
+    parser.add_argument(
+        "--purpose",
+        choices=(*PURPOSES, "any"),
+        help="leave out pages whose site does not want them used for this (default: the setting `purpose`)",
+    )
     parser.add_argument("--where", metavar="SQL", default="", help="only rows for which this holds")
     show.add_json_option(parser)
     parser.set_defaults(run=run)
@@ -90,15 +96,19 @@ def _check(options: argparse.Namespace) -> None:
 
 def _write(folder: CrawlFolder, options: argparse.Namespace, out: Path) -> int:
     from lycosa.observe.crawl_sql import check_reads_only, connect_for
+    from lycosa.settings import load
 
     # Made of the choices above and of what the user may ask of `lycosa query` as well.
     rows = f"SELECT * FROM {options.what}" + (f" WHERE ({options.where})" if options.where else "")  # noqa: S608
+    unwanted = _unwanted(options.purpose or load(folder.settings, {}).purpose)
     check_reads_only(rows)
+    if options.what == "pages" and unwanted:
+        rows = f"SELECT * FROM ({rows}) WHERE NOT ({unwanted})"  # noqa: S608
     with connect_for(folder, rows) as connection:
         _check_rows(connection, rows)
         match options.format:
             case "wacz":
-                return _write_wacz(folder, connection, rows, out)
+                return _write_wacz(folder, connection, rows, unwanted, out)
             case "folder":
                 return _write_folder(folder, connection, rows, out)
             case "csv":
@@ -107,6 +117,17 @@ def _write(folder: CrawlFolder, options: argparse.Namespace, out: Path) -> int:
                 return _copy(connection, rows, out, "json")
             case _:
                 return _copy(connection, rows, out, "parquet, compression zstd")
+
+
+def _unwanted(purpose: str) -> str:
+    """The condition under which a page must not be used for a purpose; empty if there is none."""
+    if purpose == "any":
+        return ""
+    said = "string_split(usage, ', ')"
+    condition = f"list_contains({said}, '{purpose}=n')"
+    if purpose == "ai":
+        condition += f" OR (media_type LIKE 'image/%' AND list_contains({said}, 'ai-images=n'))"
+    return f"coalesce({condition}, false)"
 
 
 def _check_rows(connection: duckdb.DuckDBPyConnection, rows: str) -> None:
@@ -146,16 +167,20 @@ def _kept(connection: duckdb.DuckDBPyConnection, rows: str, columns: str) -> Ite
         yield from some
 
 
-def _write_wacz(folder: CrawlFolder, connection: duckdb.DuckDBPyConnection, rows: str, out: Path) -> int:
+def _write_wacz(folder: CrawlFolder, connection: duckdb.DuckDBPyConnection, rows: str, unwanted: str, out: Path) -> int:
     from lycosa.store.wacz import write_wacz
 
     if not folder.warc_files():
         raise SettingsError(f"{folder.path}: there is no finished WARC file yet")
+    left_out: set[tuple[str, int]] = set()
+    if unwanted:
+        places = f"SELECT warc_file, warc_offset FROM pages WHERE {unwanted}"  # noqa: S608
+        left_out = set(connection.execute(places).fetchall())
     pages = (
         {"id": f"{number:x}", "url": url, "ts": at / 1_000_000, "title": title or url}
         for number, (url, at, title) in enumerate(_kept(connection, rows, "url, epoch_us(fetched_at), title"))
     )
-    return write_wacz(folder, out, pages, time.time())
+    return write_wacz(folder, out, pages, time.time(), left_out)
 
 
 def _write_folder(folder: CrawlFolder, connection: duckdb.DuckDBPyConnection, rows: str, out: Path) -> int:

@@ -13,14 +13,15 @@ class Directives(NamedTuple):
     noindex: bool = False
     nofollow: bool = False
     noarchive: bool = False
+    noai: bool = False
+    noimageai: bool = False
 
     def __or__(self, other: Directives) -> Directives:
-        return Directives(
-            self.noindex or other.noindex, self.nofollow or other.nofollow, self.noarchive or other.noarchive
-        )
+        return Directives(*(ours or theirs for ours, theirs in zip(self, other, strict=True)))
 
 
 NO_DIRECTIVES = Directives()
+TDM_RESERVATION = "tdm-reservation"
 
 # Directives that take a value after a colon; any other word before a colon names an agent.
 _WITH_VALUE = frozenset(("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview", "max-age"))
@@ -36,6 +37,9 @@ def directives_of(content: str) -> Directives:
         nofollow="nofollow" in words or is_none,
         # `nocache` is Bing's word for it. `none` says nothing of archives.
         noarchive="noarchive" in words or "nocache" in words,
+        # `<meta name=tdm-reservation content=1>` reserves the rights to mine the page (TDMRep).
+        noai="noai" in words or f"{TDM_RESERVATION}=1" in words,
+        noimageai="noimageai" in words,
     )
 
 

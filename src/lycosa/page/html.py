@@ -45,6 +45,8 @@ class HtmlReader:
             noindex=directives.noindex,
             nofollow=directives.nofollow,
             noarchive=directives.noarchive,
+            noai=directives.noai,
+            noimageai=directives.noimageai,
             truncated=is_too_large or len(text) > max_chars or len(links) > max_links,
             content=content.text[:max_chars],
             comments=content.comments[:max_chars],

@@ -13,7 +13,7 @@ from turbohtml import Document, Element, Namespace, PlainText, Text
 
 from lycosa.model import RawLink
 from lycosa.page.content import Found
-from lycosa.page.directives import NO_DIRECTIVES, directives_of, refresh_of
+from lycosa.page.directives import NO_DIRECTIVES, TDM_RESERVATION, directives_of, refresh_of
 from lycosa.page.encoding import decode
 from lycosa.page.reading import (
     MAX_ANCHOR_CHARS,
@@ -102,6 +102,8 @@ def read_head(tree: Document, agent: str) -> Head:
                 language = content
             case name if name in ("robots", agent):
                 directives |= directives_of(content)
+            case name if name == TDM_RESERVATION:
+                directives |= directives_of(f"{name}={content.strip()}")
     return Head(
         title=_title(tree),
         description=collapsed(description or fallback, MAX_DESCRIPTION_CHARS),

@@ -40,6 +40,7 @@ _TYPES: dict[str, pa.DataType] = {
     "warc_offset": pa.int64(),
     "warc_length": pa.int64(),
     "noindex": pa.bool_(),
+    "usage": _WORD,
 }
 _FIELDS = [field.name for field in msgspec.structs.fields(Visit)]
 # `text` stands after the description; what came later stands at the end.
@@ -76,7 +77,7 @@ _UNIQUE = {
 # Smallest and largest value help a reader to pass over row groups only where rows arrive in some order.
 _STATISTICS = ["fetched_at", "outcome", "status", "depth", "warc_offset"]
 
-# What a buffered row takes beside its texts: 31 fields; a link: two strings and three references.
+# What a buffered row takes beside its texts: 32 fields; a link: two strings and three references.
 _ROW_BYTES, _LINK_BYTES = 2_000, 200
 MAX_BUFFER_BYTES = 32 * 1024 * 1024
 

@@ -10,10 +10,11 @@ import hashlib
 import ipaddress
 import re
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -28,12 +29,22 @@ _COPY_BYTES = 1024 * 1024
 _WWW = re.compile(r"www\d*\.")
 
 
-def write_wacz(folder: CrawlFolder, out: Path, pages: Iterable[dict[str, Any]], created: float) -> int:
-    """Write the closed WARC files of a crawl and the pages given; returns how many records are indexed."""
-    with zipfile.ZipFile(out, "w", allowZip64=True) as archive:
+def write_wacz(
+    folder: CrawlFolder,
+    out: Path,
+    pages: Iterable[dict[str, Any]],
+    created: float,
+    left_out: Set[tuple[str, int]] = frozenset(),
+) -> int:
+    """Write the closed WARC files of a crawl and the pages given; returns how many records are indexed.
+
+    `left_out` names responses, by file and offset, that must not be in it.
+    """
+    with zipfile.ZipFile(out, "w", allowZip64=True) as archive, TemporaryDirectory(dir=out.parent) as beside:
         package = _Package(archive)
         lines: list[bytes] = []
-        for path in folder.warc_files():
+        for whole in folder.warc_files():
+            path = _without(whole, left_out, Path(beside))
             with path.open("rb") as stream:
                 package.add(f"archive/{path.name}", iter(lambda: stream.read(_COPY_BYTES), b""))
             lines += _index_lines(path)
@@ -44,6 +55,21 @@ def write_wacz(folder: CrawlFolder, out: Path, pages: Iterable[dict[str, Any]], 
         package.add("pages/pages.jsonl", _page_lines(pages), zipfile.ZIP_DEFLATED)
         package.finish(created)
     return len(lines)
+
+
+def _without(path: Path, left_out: Set[tuple[str, int]], beside: Path) -> Path:
+    """The same file, or a copy of the same name without some responses and their requests."""
+    if not any(file == path.name for file, _ in left_out):
+        return path
+    ids = set[str]()
+    with path.open("rb") as source, (beside / path.name).open("wb") as copy:
+        for record in records(path):
+            if (record.file, record.offset) in left_out:
+                ids.add(record.headers.get("warc-record-id", ""))
+            elif record.headers.get("warc-concurrent-to") not in ids:
+                source.seek(record.offset)
+                copy.write(source.read(record.length))
+    return beside / path.name
 
 
 class _Package:

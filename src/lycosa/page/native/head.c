@@ -34,6 +34,18 @@ static int add_refresh(const Tree *tree, Head *head, uint32_t node, Span content
     return failed;
 }
 
+/* Directives are parted by commas, so those of several elements make one list. */
+static int add_directive(Head *head, const char *before, Span content) {
+    Span prefix = {before, before + strlen(before)};
+    if (append_plain(&head->robots, prefix) || append_plain(&head->robots, stripped(content)) ||
+        buffer_reserve(&head->robots, 1)) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    head->robots.bytes[head->robots.length++] = ',';
+    return 0;
+}
+
 static int read_meta(const Tree *tree, Head *head, uint32_t node, Span agent) {
     const Node *meta = &tree->nodes[node];
     Span content = attribute_value(tree, meta, AT_CONTENT), key = attribute_value(tree, meta, AT_NAME);
@@ -58,14 +70,10 @@ static int read_meta(const Tree *tree, Head *head, uint32_t node, Span agent) {
         return add_refresh(tree, head, node, content);
     else if (IS("content-language") && !head->language.at)
         head->language = content;
-    else if (IS("robots") || is_word(name, agent.at, span_length(agent))) {
-        /* Directives are parted by commas, so those of several elements make one list. */
-        if (buffer_reserve(&head->robots, 1) || append_plain(&head->robots, content)) {
-            PyErr_NoMemory();
-            return -1;
-        }
-        head->robots.bytes[head->robots.length++] = ',';
-    }
+    else if (IS("robots") || is_word(name, agent.at, span_length(agent)))
+        return add_directive(head, "", content);
+    else if (IS("tdm-reservation"))
+        return add_directive(head, "tdm-reservation=", content);
     return 0;
 }
 
