@@ -85,6 +85,7 @@ def frontier_rules(settings: Settings, workers: int) -> FrontierRules:
         lease_seconds=settings.lease_seconds,
         retry_pauses=settings.retry_after_seconds,
         max_active_hosts=settings.max_active_hosts,
+        max_queued_per_host=settings.max_queued_per_host,
         seen=settings.seen,
         seen_capacity=settings.seen_capacity,
         seen_error=settings.seen_error,

@@ -29,6 +29,7 @@ class Counts(msgspec.Struct, frozen=True, omit_defaults=True):
     fetched_bytes: int = 0
     late: int = 0
     poisoned: int = 0  # records that could not be read, and were set aside
+    dropped: int = 0  # targets for which the queues of their hosts had no room
 
     @property
     def pages(self) -> int:

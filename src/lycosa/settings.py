@@ -89,6 +89,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     seen_capacity: Positive = 10_000_000
     seen_error: Share = 0.01
     max_active_hosts: Positive = 10_000
+    max_queued_per_host: Count = 0
     assignment: Literal["ring", "balanced"] = "ring"
     lease_seconds: Seconds = 180.0
     region_rules: dict[str, str] = {}
@@ -169,6 +170,7 @@ HELP: dict[str, str] = {
     "seen_capacity": "How many URLs the Bloom filter is sized for.",
     "seen_error": "The Bloom filter's share of false positives at that size.",
     "max_active_hosts": "Hosts held in memory at once.",
+    "max_queued_per_host": "Longest queue of a host; what is least important is dropped and counted; 0 means no limit.",
     "assignment": "Who visits a host: ring (always the same worker) or balanced (whoever has asked its domain least).",
     "lease_seconds": "How long a worker may keep a URL before it is given to another.",
     "region_rules": "Of several machines: for a host or the end of its name, the region whose machines visit it.",

@@ -32,6 +32,8 @@ def urls(leases: list) -> set[str]:  # type: ignore[type-arg]
 class FrontierContract(SpacingContract, BansContract, PoisonContract):
     """Inherit, and say how a frontier is opened."""
 
+    can_forget = True
+
     @pytest.fixture
     def clock(self) -> FakeClock:
         return FakeClock()
@@ -651,6 +653,75 @@ class FrontierContract(SpacingContract, BansContract, PoisonContract):
         assert past.visits == 2
         assert await stage.frontier.is_finished()
         assert await stage.frontier.readmit() == 2
+
+    # ---- queues with a limit
+
+    async def test_what_a_full_queue_has_no_room_for_is_dropped_and_counted(
+        self, open_frontier: OpenFrontier, clock: FakeClock
+    ) -> None:
+        stage = self.stage_with(open_frontier, clock, max_queued_per_host=3)
+        assert await stage.add(*(f"a/{number}" for number in range(5)), "b/1") == 4
+        counts = stage.frontier.counts()
+        assert (counts.known, counts.queued, counts.dropped) == (4, 4, 2)
+        assert sorted(await stage.visit_all()) == ["a/0", "a/1", "a/2", "b/1"]
+        assert await stage.frontier.is_finished()
+
+    async def test_what_is_more_important_takes_the_place_of_what_is_less(
+        self, open_frontier: OpenFrontier, clock: FakeClock
+    ) -> None:
+        stage = self.stage_with(open_frontier, clock, max_queued_per_host=4)
+        await stage.add(*(f"a/low{number}" for number in range(3)), priority=2)
+        await stage.add("a/middle", priority=5)
+        assert await stage.add("a/high1", "a/high2", "a/high3", priority=9) == 3
+        assert await stage.add("a/late", "a/later", "a/last", priority=5) == 0
+        counts = stage.frontier.counts()
+        assert (counts.known, counts.queued, counts.dropped) == (4, 4, 6)
+        assert await stage.visit_all() == ["a/high1", "a/high2", "a/high3", "a/middle"]
+
+    async def test_what_was_dropped_may_be_found_again(self, open_frontier: OpenFrontier, clock: FakeClock) -> None:
+        stage = self.stage_with(open_frontier, clock, max_queued_per_host=2)
+        low = [page(f"a/{number}", priority=1) for number in range(40)]
+        assert await stage.frontier.add(low) == 2
+        for number in range(2):
+            assert await stage.add(f"a/high{number}", priority=9) == 1
+        assert await stage.visit_all() == ["a/high0", "a/high1"]
+        again = []
+        for target in low:
+            again += [target.url] * await stage.frontier.add([target])
+            await stage.visit_all()
+        assert len(again) == (40 if self.can_forget else 0)
+        assert stage.frontier.counts().known == 2 + len(again)
+
+    @pytest.mark.parametrize("order", ["breadth", "depth"])
+    async def test_what_is_under_way_is_not_dropped(
+        self, open_frontier: OpenFrontier, clock: FakeClock, order: str
+    ) -> None:
+        stage = self.stage_with(open_frontier, clock, max_queued_per_host=2, order=order)
+        await stage.open_hosts("a/1", priority=1)
+        lease = await stage.take_one()
+        await stage.add("a/2", priority=1)
+        assert await stage.add("a/3", priority=9) == (1 if order == "breadth" else 0)
+        assert await stage.settle(lease, status=200) == []
+        assert stage.frontier.counts().queued == 1
+        assert await stage.visit_all() == ["a/3" if order == "breadth" else "a/2"]
+
+    async def test_what_was_visited_before_is_not_dropped(self, open_frontier: OpenFrontier, clock: FakeClock) -> None:
+        stage = self.stage_with(open_frontier, clock, max_queued_per_host=2)
+        await stage.open_hosts("a/1", "a/2")
+        await stage.visit_all()
+        assert await stage.frontier.readmit() == 2
+        assert await stage.add("a/3", priority=10) == 0
+        assert sorted(await stage.visit_all()) == ["a/1", "a/2"]
+        assert stage.frontier.counts().known == 2
+
+    async def test_robots_and_other_errands_are_always_taken(
+        self, open_frontier: OpenFrontier, clock: FakeClock
+    ) -> None:
+        stage = self.stage_with(open_frontier, clock, max_queued_per_host=1)
+        await stage.open_hosts("a/1")
+        await stage.frontier.add([errand("http://b", "http://a/robots.txt")])
+        assert stage.frontier.counts().queued == 2
+        assert urls([await stage.take_one()]) == {"a/robots.txt"}
 
     # ---- workers
 

@@ -36,12 +36,13 @@ class RedisTwins(Twins):
         super().__init__()
         self.address = f"{address}?crawl=twins{next(numbers)}&partitions=4"
 
-    def open(self, order: Order, seen: object, delay: float) -> None:
+    def open(self, order: Order, seen: object, delay: float, limit: int) -> None:
         self.chosen = FrontierRules(
             pace=Pace(min_delay_seconds=delay, max_backoff_seconds=130.0, circuit_seconds=150.0),
             order=order,
             retry_pauses=(0.0, 30.0, 400.0),
             workers=WORKERS,
+            max_queued_per_host=limit,
         )
         self.memory = Follower(self.chosen, self.clock)
         self.rocks = self.opened()  # type: ignore[assignment]
@@ -82,7 +83,7 @@ def test_a_long_walk_keeps_the_twins_together(server: RedisServer, seed: int) ->
     if seed == 5:
         twins.is_sharing, twins.origins = True, SHARED_ORIGINS
     try:
-        twins.open("depth" if seed % 2 else "breadth", "exact", float(seed % 2))
+        twins.open("depth" if seed % 2 else "breadth", "exact", float(seed % 2), 6 if seed in (2, 3) else 0)
         for _ in range(60):
             (event,) = draw.choices(EVENTS, EVENT_WEIGHTS)
             match event:

@@ -21,6 +21,8 @@ class TestRocksFrontier(FrontierContract):
 class TestRocksFrontierWithBloom(FrontierContract):
     """The filter is large enough here that it never errs."""
 
+    can_forget = False
+
     @pytest.fixture
     def open_frontier(self, folder: Path) -> OpenFrontier:
         def opened(rules: FrontierRules, clock: FakeClock) -> RocksFrontier:

@@ -172,8 +172,9 @@ class Twins(RuleBasedStateMachine):
         order=st.sampled_from(["breadth", "depth"]),
         seen=st.sampled_from(["exact", "bloom"]),
         delay=st.sampled_from([0.0, 1.0]),
+        limit=st.sampled_from([0, 0, 6]),
     )
-    def open(self, order: Order, seen: Any, delay: float) -> None:
+    def open(self, order: Order, seen: Any, delay: float, limit: int) -> None:
         self.chosen = FrontierRules(
             pace=Pace(min_delay_seconds=delay, max_backoff_seconds=130.0, circuit_seconds=150.0),
             order=order,
@@ -183,6 +184,8 @@ class Twins(RuleBasedStateMachine):
             seen_error=0.1 if seen == "exact" else 1e-9,
             durability="process",
             workers=WORKERS,
+            # A Bloom filter cannot forget what was dropped, a dictionary can.
+            max_queued_per_host=limit if seen == "exact" else 0,
         )
         self.memory = Follower(self.chosen, self.clock)
         self.rocks = RocksFrontier(self.folder / "0", self.chosen, self.clock)
@@ -370,13 +373,13 @@ EVENTS = ["add", "many", "late", "wait", "release", "readmit", "restart"]
 EVENT_WEIGHTS = [9, 2, 2, 6, 1, 1, 2]
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_a_long_walk_keeps_the_twins_together(seed: int) -> None:
+@pytest.mark.parametrize(("seed", "limit"), [*((seed, 0) for seed in range(6)), (6, 6), (7, 6)])
+def test_a_long_walk_keeps_the_twins_together(seed: int, limit: int) -> None:
     """The machine above finds short stories; this one goes far, mostly by working."""
     draw = Random(seed)
     twins = SharingTwins() if seed % 4 == 3 else Twins()
     try:
-        twins.open("depth" if seed % 2 else "breadth", "bloom" if seed % 3 == 2 else "exact", float(seed % 2))
+        twins.open("depth" if seed % 2 else "breadth", "bloom" if seed % 3 == 2 else "exact", float(seed % 2), limit)
         for _ in range(150):
             (event,) = draw.choices(EVENTS, EVENT_WEIGHTS)
             match event:

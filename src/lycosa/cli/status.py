@@ -240,6 +240,7 @@ def _print(status: Status, now: float) -> None:
             ("under way", f"{counts.leased:,}" if status.process or status.machines else ""),
             ("to retry", f"{counts.delayed:,}{_when(status.next_retry_at, now)}"),
             *((name, f"{getattr(counts, name):,}") for name in _OUTCOMES),
+            ("dropped", f"{counts.dropped:,} times a host's queue was full" if counts.dropped else ""),
             ("set aside", f"{counts.poisoned:,} records that cannot be read" if counts.poisoned else ""),
             ("balance", _spread(status.balance) if status.balance else ""),
             ("last visit", show.moment(status.last_visit_at) if status.folder else ""),

@@ -364,6 +364,8 @@ class _Inquiry:
             answer.sentence = "It was never discovered: no page, redirect or sitemap that this crawl read leads to it."
         else:
             answer.sentence, answer.facts = self._not_followed(answer.linked_from)
+        if self._host and self._host.dropped and self._link.in_scope:
+            answer.facts.append(("dropped", self._dropped_note(self._host)))
         if not self._books.is_exact and self._link.in_scope:
             answer.facts.append(("certainty", self._bloom_note()))
         return answer
@@ -377,6 +379,13 @@ class _Inquiry:
             ("whole page", "a page with meta robots nofollow has its links kept, but not followed"),
         ]
         return "Pages link to it, and yet it was not followed. What can keep a link from being followed:", facts
+
+    def _dropped_note(self, host: HostRecord) -> str:
+        return (
+            f"the queue of {host.name} was full {host.dropped:,} times (max_queued_per_host = "
+            f"{self._settings.max_queued_per_host}): what had no room is forgotten until it is found again, and this "
+            "may have been among it"
+        )
 
     def _bloom_note(self) -> str:
         return (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
+from collections.abc import Set
 from typing import Any
 
 from lycosa.frontier.rules import is_in_trouble
@@ -81,6 +82,23 @@ class Host:
                 del self.head[place]
                 break
         self.record.cursor = (self.head[0][0] if self.head else self.last_key)[_NUMBER_BYTES:]
+
+    def evict(self, key: bytes) -> None:
+        """An entry behind all others left the queue."""
+        self.record.queued -= 1
+        self.record.tail = key[_NUMBER_BYTES:]
+        if self.head and self.head[-1][0] == key:
+            del self.head[-1]
+
+    def last(self, queue: Any, gone: Set[bytes]) -> list[tuple[bytes, bytes]]:
+        """The entry behind all others that are written, but for those that are gone; none if there is none."""
+        prefix = self.record.number.to_bytes(_NUMBER_BYTES)
+        for key, value in queue.items(backwards=True, from_key=prefix + (self.record.tail or b"\xff" * 8)):
+            if not key.startswith(prefix):
+                break
+            if key not in gone:
+                return [(key, value)]
+        return []
 
     def first(self, queue: Any) -> tuple[bytes, bytes]:
         """The entry that is next, read from disk with those behind it if none is in memory."""

@@ -19,6 +19,7 @@ from lycosa.frontier.rules import (
     again_after,
     history_of,
     host_of_origin,
+    in_turn,
     is_in_trouble,
     learn,
     lost_robots,
@@ -226,14 +227,35 @@ class MemoryFrontier:
     # ---- adding
 
     def _add(self, targets: Sequence[Target]) -> int:
-        before = len(self._known)
-        for errand in (target for target in targets if not target.fingerprint):
-            self._enqueue(errand)
-        for target in targets:
-            if target.fingerprint and target.fingerprint not in self._known:
+        added = 0
+        for target in in_turn(targets):
+            if not target.fingerprint:
+                self._enqueue(target)
+            elif target.fingerprint not in self._known and self._make_room(target):
                 self._known[target.fingerprint] = None
                 self._enqueue(target)
-        return len(self._known) - before
+                added += 1
+        return added
+
+    def _make_room(self, target: Target) -> bool:
+        """Whether its host's queue takes a target: if it is full, only in the place of a less important one.
+
+        What is dropped is forgotten, and may be found again. What is under way or was visited before is not dropped.
+        """
+        host = self._hosts.get(target.host)
+        limit = self.rules.max_queued_per_host
+        if host is None or not limit or len(host.queue) < limit:
+            return True
+        self._counts["dropped"] += 1
+        *place, last = host.queue[-1]
+        held = self._leases.get(host.token)
+        is_under_way = held is not None and held.place == tuple(place)
+        if rank_of(target) >= place[0] or is_under_way or self._known.get(last.fingerprint, True):
+            return False
+        host.queue.pop()
+        self._counts["queued"] -= 1
+        del self._known[last.fingerprint]
+        return True
 
     def _enqueue(self, target: Target) -> None:
         serial = next(self._serial)

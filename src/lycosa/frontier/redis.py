@@ -41,6 +41,7 @@ from lycosa.frontier.rules import (
     answer_of,
     history_of,
     host_of_origin,
+    in_turn,
     lost_robots,
     rank_of,
     robots_target,
@@ -431,6 +432,8 @@ class RedisFrontier:
     def _groups(self, targets: Iterable[Target]) -> dict[int, list[list[Any]]]:
         """Targets by partition and host, as the scripts take them."""
         hosts: dict[str, list[Any]] = {}
+        if self.rules.max_queued_per_host:
+            targets = in_turn(targets)
         for target in targets:
             if target.host not in hosts:
                 hosts[target.host] = [target.host, point_on_ring(target.host), self._regions.of(target.host)]
@@ -441,7 +444,11 @@ class RedisFrontier:
         return groups
 
     def _queue_rules(self) -> dict[str, Any]:
-        return {"is_depth_first": self.rules.order == "depth", "max_origins": MAX_ORIGINS_PER_HOST}
+        return {
+            "is_depth_first": self.rules.order == "depth",
+            "max_origins": MAX_ORIGINS_PER_HOST,
+            "max_queued": self.rules.max_queued_per_host,
+        }
 
     # ---- leasing
 

@@ -32,6 +32,7 @@ ANSWER_SECONDS = 30.0
 LONG_REST_SECONDS = 60.0
 _ROWS_AT_ONCE = 500
 
+_NO = b"\xc2"  # false
 _decode_retry = msgspec.msgpack.Decoder(tuple[int, str, int, msgspec.Raw]).decode
 
 
@@ -50,7 +51,7 @@ class _HostEntry(msgspec.Struct, array_like=True):
     failures: int
     ranks: list[int]
     origins: list[tuple[str, float, float, bool, float]]
-    lease: msgspec.Raw = msgspec.Raw(b"\xc2")
+    lease: msgspec.Raw = msgspec.Raw(_NO)
     address: str = ""
     refusals: int = -1
     slowdown: float = 1.0
@@ -58,6 +59,8 @@ class _HostEntry(msgspec.Struct, array_like=True):
     times: int = 0
     ruled: str = ""
     nearest: str = ""
+    measured: msgspec.Raw = msgspec.Raw(_NO)
+    dropped: int = 0
 
 
 class Shares(msgspec.Struct, frozen=True):
@@ -80,7 +83,6 @@ class _Buckets(msgspec.Struct):
 
 _decode_host = msgspec.msgpack.Decoder(_HostEntry).decode
 _decode_cell = msgspec.msgpack.Decoder(dict[int, int]).decode
-_NO_LEASE = b"\xc2"
 # Of the sketch that `lua/partition.lua` keeps.
 SKETCH_WIDTH = 512
 
@@ -241,7 +243,7 @@ class RedisBooks:
 
     def stranded(self) -> Iterator[HostRecord]:
         for record, entry, tag in self._entries():
-            if record.queued and bytes(entry.lease) == _NO_LEASE:
+            if record.queued and bytes(entry.lease) == _NO:
                 with self._translated():
                     if self._at(tag).zscore(f"{tag}r{entry.node}", record.name) is None:
                         yield record
@@ -341,6 +343,7 @@ def _record(name: str, entry: _HostEntry, queued: int) -> HostRecord:
         slowdown=entry.slowdown,
         ban=entry.ban,
         region=entry.ruled or entry.nearest,
+        dropped=entry.dropped,
         origins={
             origin_under(mark, name): OriginState(fetched_at, expires_at, is_pending, delay)
             for mark, fetched_at, expires_at, is_pending, delay in entry.origins

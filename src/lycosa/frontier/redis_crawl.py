@@ -27,7 +27,7 @@ def empty_partition(crawl_id: str) -> dict[str, Any]:
     """The state of a partition in which nothing has happened. The scripts keep it."""
     outcomes = ["stored", "unchanged", "duplicate", "moved", "refused", "failed", "crashed", "read"]
     counters = ["known", "queued", "leased", "leased_pages", "delayed", "hosts", "healthy", "fetched_bytes"]
-    counters += ["late", "poisoned"]
+    counters += ["late", "poisoned", "dropped"]
     clocks = ["now", "shift", "serial", "changes", "ticket", "granted", "ring", "buckets"]
     return {"id": crawl_id, **dict.fromkeys([*outcomes, *counters, *clocks], 0)} | {
         "level": 1,

@@ -34,6 +34,7 @@ class PartitionState(msgspec.Struct, frozen=True, gc=False):
     fetched_bytes: int = 0
     late: int = 0
     poisoned: int = 0
+    dropped: int = 0
     granted: int = 0
     next_expiry: float = -1.0
     next_retry: float = -1.0

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
@@ -68,6 +68,8 @@ MAX_WOKEN = 1_000
 # Versions of sites kept in memory, about 150 bytes each; others are looked up.
 MAX_VERSIONS = 50_000
 _READMIT_BATCH = 5_000
+# Of a queue's key, behind the number of its host.
+QUEUE_RANK_AT = 4
 
 
 class _Held(msgspec.Struct):
@@ -109,6 +111,9 @@ class RocksFrontier:
         self._versions: OrderedDict[str, int] = OrderedDict()
         assert self._tables.groups, "just opened"
         self._groups = GroupPlanner(self._tables.groups)
+        # What left queues with a limit, and what joined them, since the last write: the tables cannot say so.
+        self._evicted: set[bytes] = set()
+        self._fresh: dict[str, dict[bytes, bytes]] = defaultdict(dict)
         self._placed = t.batch()  # what texts have changed in their groups since the last write
         self._next_delayed_at = t.first_due(self._tables.delayed)
         self._woken = b""  # delayed entries up to here are gone
@@ -273,16 +278,57 @@ class RocksFrontier:
         new = self._seen.keep_new([target for target in targets if target.fingerprint])
         errands = [target for target in targets if not target.fingerprint]
         touched: dict[str, Host] = {}
+        dropped = 0
         for target in errands + new if errands else new:
             host = touched.get(target.host)
             if host is None:
                 host = touched[target.host] = self._hosts.get(target.host, batch)
+            if not self._make_room(batch, host, target):
+                dropped += 1
+                continue
             if self._seen.is_exact and target.fingerprint:
                 batch.put(target.fingerprint, b"", self._tables.in_seen)
             self._enqueue(batch, host, target)
         for host in touched.values():
             self._hosts.note(batch, host)
-        return len(new)
+        return len(new) - dropped
+
+    def _make_room(self, batch: Any, host: Host, target: Target) -> bool:
+        """Whether its host's queue takes a target: if it is full, only in the place of a less important one.
+
+        What is dropped is forgotten, and may be found again. What is under way or was visited before is not dropped.
+        """
+        limit, record = self.rules.max_queued_per_host, host.record
+        if not limit or record.queued < limit or not target.fingerprint:
+            return True
+        self._counts["dropped"] += 1
+        record.dropped += 1
+        if self._evict(batch, host, rank_of(target)):
+            return True
+        self._seen.forget(target.fingerprint)
+        return False
+
+    def _evict(self, batch: Any, host: Host, rank: int) -> bool:
+        """Drop the last entry of a queue if it is of a lower rank, and if it may be dropped."""
+        # Often the class alone tells.
+        if host.record.tail and rank >= host.record.tail[0]:
+            return False
+        fresh = self._fresh.get(host.record.name, {})
+        key, value = max([*fresh.items(), *host.last(self._tables.queue, self._evicted)])
+        held, target = self._leases.get(host.token), t.readable_target(value, host.record.name)
+        is_under_way = held is not None and held.key == key
+        if rank >= key[QUEUE_RANK_AT] or is_under_way or target is None:
+            return False
+        if not target.fingerprint or self._past_of(target):
+            return False
+        batch.delete(key, self._tables.in_queue)
+        batch.delete(target.fingerprint, self._tables.in_seen)
+        self._evicted.add(key)
+        fresh.pop(key, None)
+        host.evict(key)
+        self._counts["queued"] -= 1
+        self._seen.forget(target.fingerprint)
+        return True
 
     def _enqueue(self, batch: Any, host: Host, target: Target) -> None:
         serial = self._tables.next_serial()
@@ -291,6 +337,9 @@ class RocksFrontier:
         value = t.encode(target)
         batch.put(key, value, self._tables.in_queue)
         host.push(key, value)
+        if self.rules.max_queued_per_host:
+            host.record.tail = max(host.record.tail, key[QUEUE_RANK_AT:])
+            self._fresh[host.record.name][key] = value
         self._counts["queued"] += 1
         if target.kind is Kind.ROBOTS:
             # It needs no permission, so it need not wait for this host's own robots.txt.
@@ -522,6 +571,8 @@ class RocksFrontier:
         batch.put(b"counts", t.encode(self.counts()), self._tables.in_meta)
         self._tables.write(batch)
         self._seen.note_write()
+        self._evicted.clear()
+        self._fresh.clear()
         self._commit.note_write()
         self._hosts.trim()
 

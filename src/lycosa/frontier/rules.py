@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -39,6 +39,7 @@ class FrontierRules(msgspec.Struct, frozen=True):
     lease_seconds: float = 180.0
     retry_pauses: tuple[float, ...] = (300.0, 3600.0, 86_400.0)
     max_active_hosts: int = 10_000
+    max_queued_per_host: int = 0
     seen: Literal["exact", "bloom"] = "exact"
     seen_capacity: int = 10_000_000
     seen_error: float = 0.01
@@ -74,6 +75,18 @@ def rank_of(target: Target) -> int:
         # Before everything else: other hosts wait for it, and it needs no permission.
         return 0
     return 1 + MAX_PRIORITY - min(max(target.priority, MIN_PRIORITY), MAX_PRIORITY)
+
+
+def in_turn(targets: Iterable[Target]) -> list[Target]:
+    """Targets in the order in which queues with a limit take them: errands, for which there is always room; then each
+    page once, however often it came."""
+    errands, pages = list[Target](), dict[bytes, Target]()
+    for target in targets:
+        if target.fingerprint:
+            pages.setdefault(target.fingerprint, target)
+        else:
+            errands.append(target)
+    return errands + list(pages.values())
 
 
 class Again(NamedTuple):

@@ -103,6 +103,11 @@ class SeenTable:
         self.known += len(first)
         self._unwritten.update(first)
 
+    def forget(self, fingerprint: bytes) -> None:
+        """It may come again. (Of a filter alone nothing can be taken out.)"""
+        self.known -= 1
+        self._unwritten.discard(fingerprint)
+
     def note_write(self) -> None:
         """What was kept so far is in the table now."""
         self._unwritten.clear()

@@ -96,6 +96,9 @@ class HostRecord(msgspec.Struct, array_like=True, gc=False):
     # In which words it told us to go away, until it answers again.
     ban: str = ""
     region: str = ""  # whose machines visit it; empty: anybody's
+    dropped: int = 0  # targets for which its queue had no room
+    # Of a queue with a limit, rank and serial: nothing queued stands behind it.
+    tail: bytes = b""
 
 
 encode = msgspec.msgpack.Encoder().encode

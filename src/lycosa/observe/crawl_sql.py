@@ -62,6 +62,8 @@ _HOSTS = pa.schema(
         "address": pa.string(),
         "slowdown": pa.float64(),
         "ban": pa.string(),
+        "region": pa.string(),
+        "dropped": pa.int64(),
     }
 )
 
@@ -184,6 +186,8 @@ def _host_row(host: HostRecord) -> Sequence[Any]:
         host.address,
         host.slowdown,
         host.ban,
+        host.region,
+        host.dropped,
     )
 
 

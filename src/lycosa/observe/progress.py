@@ -105,6 +105,7 @@ class Summary(msgspec.Struct, frozen=True):
     crashed: int
     queued: int
     delayed: int
+    dropped: int
     hosts: int
     known: int
     fetched_bytes: int
@@ -134,6 +135,8 @@ class Summary(msgspec.Struct, frozen=True):
             console.print(
                 f"  {self.queued:,} URLs are queued and {self.delayed:,} wait for a retry: the same command goes on"
             )
+        if self.dropped:
+            console.print(f"  {self.dropped:,} times a URL was dropped, since the queue of its host was full")
         if self.recovered_rows:
             console.print(f"  {self.recovered_rows:,} rows of an earlier run were recovered")
         console.print(f"  in [bold]{self.folder}[/]: warc/ pages/ links/ report.html", soft_wrap=True)
@@ -153,6 +156,7 @@ def summary(parent: Parent, place: object, ending: Ending) -> Summary:
         "crashed",
         "queued",
         "delayed",
+        "dropped",
         "hosts",
         "known",
         "fetched_bytes",

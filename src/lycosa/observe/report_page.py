@@ -88,13 +88,14 @@ def _head(figures: Figures) -> str:
 
 def _state(figures: Figures) -> str:
     counts = figures.counts
+    dropped = f"; {counts.dropped:,} times a URL was dropped from a full queue" if counts.dropped else ""
     if counts.queued or counts.delayed:
-        return f"{counts.queued:,} URLs are still queued, {counts.delayed:,} wait for a retry"
-    return "Everything known has been visited" if counts.known else "The frontier was kept in memory"
+        return f"{counts.queued:,} URLs are still queued, {counts.delayed:,} wait for a retry{dropped}"
+    return f"Everything known has been visited{dropped}" if counts.known else "The frontier was kept in memory"
 
 
 def _state_class(figures: Figures) -> str:
-    return "warn" if figures.counts.queued or figures.counts.delayed else "good"
+    return "warn" if figures.counts.queued or figures.counts.delayed or figures.counts.dropped else "good"
 
 
 def _tiles(figures: Figures) -> str:

@@ -175,6 +175,8 @@ local DELAY, CRAWL_DELAY, FETCH, FAILURES, RANKS, ORIGINS, LEASE, ADDRESS = 7, 8
 local REFUSALS, SLOWDOWN, BAN, TIMES = 15, 16, 17, 18
 -- The region that a rule binds it to, the one that is nearest, and how long it took each to connect.
 local RULED, NEAREST, MEASURED = 19, 20, 21
+-- How many targets its queue had no room for.
+local DROPPED = 22
 -- Of an origin within it, and of the lease that is out.
 local MARK, FETCHED_AT, EXPIRES_AT, IS_PENDING, ITS_CRAWL_DELAY = 1, 2, 3, 4, 5
 local TOKEN, RANK, FREE_AT_BEFORE, IS_PAGE, MEMBER, VALUE = 1, 2, 3, 4, 5, 6
@@ -216,7 +218,7 @@ local function get_host(name, point, region)
   if not host then
     state.hosts = state.hosts + 1
     local record = { point, -1, -1, false, 0, 0, 0, 0, 0, 0, {}, {}, false, '', -1, 1, '', 0, region,
-      '', false }
+      '', false, 0 }
     host = { name = name, record = record, was_healthy = false, is_dirty = true }
     hosts[name] = host
   elseif host.record[RULED] ~= region then
@@ -296,6 +298,18 @@ local function enqueue(host, rank, value)
   end
 end
 
+-- A rank of which nothing is left is no rank of the host.
+local function close_rank(host, rank)
+  if call('EXISTS', tag .. 'q' .. rank .. ':' .. host.name) == 0 then
+    local ranks = host.record[RANKS]
+    for place = #ranks, 1, -1 do
+      if ranks[place] == rank then
+        table.remove(ranks, place)
+      end
+    end
+  end
+end
+
 local function dequeue(host, rank, value)
   local queue = tag .. 'q' .. rank .. ':' .. host.name
   if value == '' then
@@ -306,14 +320,7 @@ local function dequeue(host, rank, value)
     assert(call('LREM', queue, 1, value) == 1, 'a leased target is queued')
   end
   state.queued = state.queued - 1
-  if call('EXISTS', queue) == 0 then
-    local ranks = host.record[RANKS]
-    for place = #ranks, 1, -1 do
-      if ranks[place] == rank then
-        table.remove(ranks, place)
-      end
-    end
-  end
+  close_rank(host, rank)
 end
 
 -- ---- what somebody else wrote
@@ -376,21 +383,99 @@ local function is_new(number)
   return true
 end
 
+-- The fingerprint of a target as a known URL: a signed integer of 64 bits in decimal, more than a number of Lua holds.
+local function number_of(fingerprint)
+  local high, low = struct.unpack('>I4I4', fingerprint)
+  local sign = ''
+  if high >= 2 ^ 31 then
+    sign, high, low = '-', 2 ^ 32 - 1 - high, 2 ^ 32 - low
+    if low == 2 ^ 32 then
+      high, low = high + 1, 0
+    end
+  end
+  local digits = ''
+  repeat
+    local rest = high % 1e6 * 2 ^ 32 + low
+    high, low = math.floor(high / 1e6), math.floor(rest / 1e6)
+    digits = string.format('%06d', rest % 1e6) .. digits
+  until high == 0 and low == 0
+  digits = string.gsub(digits, '^0+', '')
+  return digits == '' and '0' or sign .. digits
+end
+
+local function forget_url(number)
+  call('SREM', bucket_of(number), number)
+  state.known = state.known - 1
+end
+
+-- ---- queues with a limit
+
+-- Drop the last of a host's least important queue, if it is of a lower rank than another that wants its place. What is
+-- under way or was visited before stays.
+local function evict(host, rank)
+  local worst, lease = host.record[RANKS][#host.record[RANKS]], host.record[LEASE]
+  if rank >= worst then
+    return false
+  end
+  local queue = tag .. 'q' .. worst .. ':' .. host.name
+  local value = call('LINDEX', queue, -1)
+  local is_first = lease and lease[VALUE] == '' and call('LLEN', queue) == 1
+  local is_under_way = lease and lease[RANK] == worst and (is_first or lease[VALUE] == value)
+  local entry = readable(value)
+  local is_page = entry and type(entry[2]) == 'string' and #entry[2] == 8
+  if is_under_way or not is_page or call('HEXISTS', tag .. 'y', entry[2]) == 1 then
+    return false
+  end
+  call('RPOP', queue)
+  state.queued = state.queued - 1
+  close_rank(host, worst)
+  forget_url(number_of(entry[2]))
+  return true
+end
+
+-- Whether the queue of a host takes one more target.
+local function make_room(host, rank)
+  if args.max_queued == 0 then
+    return true
+  end
+  if not host.queued then
+    host.queued = 0
+    for _, each in ipairs(host.record[RANKS]) do
+      host.queued = host.queued + call('LLEN', tag .. 'q' .. each .. ':' .. host.name)
+    end
+  end
+  if host.queued < args.max_queued then
+    host.queued = host.queued + 1
+    return true
+  end
+  state.dropped = state.dropped + 1
+  host.record[DROPPED], host.is_dirty = host.record[DROPPED] + 1, true
+  return evict(host, rank)
+end
+
 -- Groups of {host, point, region, {number, rank, value}...}; an errand has no number: it may come again and again.
 local function add_targets(groups)
-  local before = state.known
+  local added = 0
   for _, group in ipairs(groups) do
     local host
     for place = 4, #group do
       local target = group[place]
-      if target[1] == '' or is_new(target[1]) then
+      local is_errand = target[1] == ''
+      if is_errand or is_new(target[1]) then
         host = host or get_host(group[1], group[2], group[3])
-        enqueue(host, target[2], target[3])
+        if is_errand then
+          enqueue(host, target[2], target[3])
+        elseif make_room(host, target[2]) then
+          enqueue(host, target[2], target[3])
+          added = added + 1
+        else
+          forget_url(target[1])
+        end
       end
     end
   end
   has_changed = has_changed or #groups > 0
-  return state.known - before
+  return added
 end
 
 -- ---- robots.txt
