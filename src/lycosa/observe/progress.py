@@ -128,7 +128,7 @@ class Summary(msgspec.Struct, frozen=True):
             f"moved {self.moved:,} · refused {self.refused:,} · failed {self.failed:,} · crashed {self.crashed:,}"
         )
         if self.reasons:
-            console.print("  refused or failed in this run, each try counted:")
+            console.print("  why visits of this run gave nothing, each try counted:")
         for reason, times in sorted(self.reasons.items(), key=lambda item: -item[1])[:5]:
             console.print(f"  {times:>7,} x {reason}", markup=False)
         if self.queued or self.delayed:

@@ -34,9 +34,7 @@ class Tally:
             if settlement.status:
                 self.fetches += 1
                 self.statuses[settlement.status] += 1
-            if settlement.outcome in (OutcomeKind.FAILED, OutcomeKind.REFUSED, OutcomeKind.CRASHED):
-                # "status: 404" says it; behind other words stands what one host or library had to add.
-                reason = settlement.reason if settlement.status else settlement.reason.partition(": ")[0]
+            if reason := _reason_of(settlement):
                 known = reason in self.reasons or len(self.reasons) < MAX_REASONS
                 self.reasons[reason if known else "other"] += 1
         self._note_course()
@@ -57,3 +55,16 @@ class Tally:
         at = self.seconds()
         if at - self.course[-1][0] >= max(0.5, at / 500):
             self.course.append((at, self.pages))
+
+
+def _reason_of(settlement: Settlement) -> str:
+    """Why a visit gave nothing, as far as others may have given nothing for the same reason."""
+    # "status: 404" says it; behind other words stands what one host or library had to add.
+    reason = settlement.reason if settlement.status else settlement.reason.partition(": ")[0]
+    match settlement.outcome:
+        case OutcomeKind.FAILED | OutcomeKind.REFUSED | OutcomeKind.CRASHED:
+            return reason
+        case OutcomeKind.READ if settlement.robots and settlement.robots.is_pending:
+            return f"robots.txt could not be read: {reason or f'status {settlement.status}'}"
+        case _:
+            return ""
