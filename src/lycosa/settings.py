@@ -165,7 +165,7 @@ HELP: dict[str, str] = {
     "content_groups": "Whether pages whose texts are 90 % alike are put into groups.",
     "summary": "How pages are summarised in the `pages` table; a summary takes longer than the rest of a visit.",
     "summary_sentences": "Sentences of a summary.",
-    "frontier": "Where the queue lives: rocks (in the crawl's folder) or memory.",
+    "frontier": "Where the queue lives: rocks (in the crawl's folder), memory, or redis://… for several machines.",
     "seen": "exact: no page is lost; bloom: bounded memory and disk, a small share of new URLs is taken for known.",
     "seen_capacity": "How many URLs the Bloom filter is sized for.",
     "seen_error": "The Bloom filter's share of false positives at that size.",

@@ -43,6 +43,7 @@ examples:
   lycosa crawl https://example.org/ --max-pages 1000
   lycosa crawl --seeds seeds.txt --scope any --folder broad --set max_body_bytes=2000000
   lycosa crawl --folder broad          go on where it stopped
+  lycosa crawl https://example.org/ --frontier redis://10.0.0.1/0?crawl=web      the same on every machine
 
 exit codes: 0 finished, 1 backend lost, 2 bad settings, 3 stopped or incomplete (the same command goes on)
 """
@@ -62,7 +63,10 @@ def add_parser(commands: Any) -> None:
         "--folder", type=place, default=Path("crawl"), help="where the crawl is kept: a folder, or s3://BUCKET/PREFIX"
     )
     parser.add_argument("--spool", type=Path, metavar="DIR", help="with s3://: where files lie until they are shipped")
-    parser.add_argument("--frontier", help="where the queue lives: rocks (in the folder) or memory")
+    parser.add_argument(
+        "--frontier",
+        help="where the queue lives: rocks (in the folder), memory, or redis://…",
+    )
     parser.add_argument("--max-pages", type=int, metavar="N", help="stop after exactly N pages")
     parser.add_argument("--max-depth", type=int, metavar="N", help="follow at most N links away from a seed")
     parser.add_argument("--scope", choices=("host", "domain", "any"), help="which links are followed (default: domain)")
