@@ -68,6 +68,12 @@ def test_hosts_go_by_addresses_so_that_nobody_needs_a_resolver(tmp_path: Path) -
         assert b'href="http://127.1.0.' in urlopen(web.seed).read()
 
 
+def test_pages_are_as_large_as_asked_for(tmp_path: Path) -> None:
+    for wanted in (28_000, 65_536):
+        web = BenchWeb(many_hosts(2, 3, wanted), tmp_path / "log")
+        assert abs(web.mean_page_bytes - wanted) < wanted / 20
+
+
 def test_a_crawler_that_is_not_installed_is_a_row_that_says_how(tmp_path: Path) -> None:
     missing = [peer for peer in peers(Cache(tmp_path), PEER_NAMES) if peer.name != "wget2"]
     assert all("lycosa bench --install" in peer.missing for peer in missing)

@@ -22,7 +22,7 @@ import msgspec
 import lycosa
 from lycosa.bench.contestants import Contestant, Job, WebKind
 from lycosa.bench.supervise import Order, Usage
-from lycosa.bench.web import BenchWeb, many_hosts, one_host
+from lycosa.bench.web import PAGE_BYTES, BenchWeb, many_hosts, one_host
 from lycosa.errors import SettingsError
 
 # On top of a run's limit: stopping it, counting, starting Python.
@@ -39,6 +39,7 @@ class Plan:
     max_seconds: float = 120.0
     repeat: int = 1
     folder: Path | None = None  # where the crawls are kept; none: nowhere
+    page_bytes: int = PAGE_BYTES
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,7 +101,10 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 def bench(plan: Plan, contestants: Iterable[Contestant], say: Callable[[str], None]) -> Result:
     """Run every contestant on its web, as often as planned, in turns."""
     everyone = list(contestants)
-    webs = {"many": many_hosts(plan.hosts, plan.pages), "one": one_host(plan.hosts * plan.pages)}
+    webs = {
+        "many": many_hosts(plan.hosts, plan.pages, plan.page_bytes),
+        "one": one_host(plan.hosts * plan.pages, plan.page_bytes),
+    }
     rows: list[Row] = []
     for kind, web_plan in webs.items():
         group = [each for each in everyone if each.web == kind]

@@ -18,6 +18,7 @@ from lycosa.simweb.render import Renderer
 _QUIET_SECONDS = 0.3
 _MAX_QUIET_SECONDS = 10.0
 _SAMPLE_PAGES = 100
+PAGE_BYTES = 28_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +31,15 @@ class Served:
     robots: int
 
 
-def many_hosts(hosts: int, pages: int) -> WebPlan:
+def many_hosts(hosts: int, pages: int, page_bytes: int = PAGE_BYTES) -> WebPlan:
     """The usual web of a broad crawl."""
-    return WebPlan.named("bench", hosts=hosts, pages_per_host=pages, is_named=False)
+    sizes = {"min_page_bytes": page_bytes, "max_page_bytes": page_bytes}
+    return WebPlan.named("bench", hosts=hosts, pages_per_host=pages, is_named=False, **sizes)
 
 
-def one_host(pages: int) -> WebPlan:
+def one_host(pages: int, page_bytes: int = PAGE_BYTES) -> WebPlan:
     """A single big host, for crawlers that follow no links to others."""
-    return many_hosts(1, pages)
+    return many_hosts(1, pages, page_bytes)
 
 
 class BenchWeb:

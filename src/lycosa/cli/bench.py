@@ -21,6 +21,11 @@ examples:
   lycosa bench extraction --install                install the others into a cache folder, then stop
   lycosa bench extraction --data ../shared/data --write docs/quality.md
 """
+_EXPERIMENTS_EXAMPLES = """\
+examples:
+  lycosa bench experiments --write docs/experiments.md
+  lycosa bench experiments --only scale
+"""
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -35,6 +40,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("--hosts", type=int, default=200, metavar="N", help="hosts of the web (default: 200)")
     parser.add_argument("--pages", type=int, default=50, metavar="N", help="pages of each host (default: 50)")
+    parser.add_argument("--page-bytes", type=int, default=28_000, metavar="N", help="of a page (default: 28000)")
     parser.add_argument(
         "--peers",
         default="scrapy,crawlee,wget2,spider-rs",
@@ -50,7 +56,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--install", action="store_true", help="install the other crawlers, then stop")
     parser.add_argument("--json", action="store_true", help="print the result for machines")
     parser.set_defaults(run=run)
-    _add_extraction(parser.add_subparsers(title="actions", metavar="extraction"))
+    actions = parser.add_subparsers(title="actions", metavar="extraction, experiments")
+    _add_extraction(actions)
+    _add_experiments(actions)
 
 
 def _add_extraction(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -75,6 +83,21 @@ def _add_extraction(actions: argparse._SubParsersAction[argparse.ArgumentParser]
     parser.set_defaults(run=run_extraction)
 
 
+def _add_experiments(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = actions.add_parser(
+        "experiments",
+        help="rate against workers, balance over clients, sketch and Bloom error, a week of 1,000 workers",
+        description="Repeat the experiments behind the scheduler and the filters, and simulate a week of 1,000 workers "
+        "and 10 million hosts; makes a page of tables and plots. All of them take some minutes and 1 GB of memory.",
+        epilog=_EXPERIMENTS_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--only", metavar="NAMES", help="some of rate,balance,crawl,sketch,bloom,scale (default: all)")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="the page to write, with its plots beside it")
+    parser.add_argument("--quick", action="store_true", help="everything small: to see whether it works")
+    parser.set_defaults(run=run_experiments)
+
+
 def run(options: argparse.Namespace) -> int:
     """Install or run, then print and keep the result."""
     import msgspec
@@ -89,15 +112,15 @@ def run(options: argparse.Namespace) -> int:
     if options.install:
         install(cache, _say)
         return 0
-    if min(options.hosts, options.pages, options.repeat, options.seconds) < 1:
-        raise SettingsError("--hosts, --pages, --repeat and --seconds must be at least 1")
+    if min(options.hosts, options.pages, options.repeat, options.seconds, options.page_bytes) < 1:
+        raise SettingsError("--hosts, --pages, --repeat, --seconds and --page-bytes must be at least 1")
     others = peers(cache, checked_names(options.peers, PEER_NAMES))
     ours = [
         lycosa_on(web, options.workers, tuple(options.set))
         for web in ("many", "one")
         if web == "many" or any(peer.web == web and not peer.missing for peer in others)
     ]
-    plan = Plan(options.hosts, options.pages, options.seconds, options.repeat, options.folder)
+    plan = Plan(options.hosts, options.pages, options.seconds, options.repeat, options.folder, options.page_bytes)
     result = bench(plan, [*ours, *others], _say)
     if options.folder:
         (options.folder / "bench.json").write_bytes(msgspec.json.format(msgspec.json.encode(result)))
@@ -132,6 +155,23 @@ def run_extraction(options: argparse.Namespace) -> int:
         options.write.write_text(page, encoding="utf-8")
     else:
         print(page, end="")
+    return 0
+
+
+def run_experiments(options: argparse.Namespace) -> int:
+    """Measure, then print or write the page."""
+    from lycosa.bench.experiments.run import FULL, NAMES, QUICK, experiments, markdown, write
+
+    names = options.only.split(",") if options.only else NAMES
+    if unknown := sorted(set(names) - set(NAMES)):
+        raise SettingsError(f"--only: there is no experiment {unknown[0]!r} ({', '.join(NAMES)})")
+    only, quick = f" --only {options.only}" if options.only else "", " --quick" if options.quick else ""
+    command = f"lycosa bench experiments{only}{quick}"
+    sections = list(experiments(names, QUICK if options.quick else FULL, _say))
+    if options.write:
+        write(sections, f"{command} --write {options.write}", options.write)
+    else:
+        print(markdown(sections, command, "experiments"), end="")
     return 0
 
 
