@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ from lycosa.errors import LycosaError
 
 def rate(workers: tuple[int, ...], plan: Plan, say: Callable[[str], None]) -> Section:
     """The benchmark web crawled with several numbers of workers."""
+    load = os.getloadavg()[0]
     result = bench(plan, [replace(lycosa_on("many", count), name=f"{count} workers") for count in workers], say)
     best = [row.best for row in result.rows]
     rows, lines = [], []
@@ -36,7 +38,8 @@ def rate(workers: tuple[int, ...], plan: Plan, say: Callable[[str], None]) -> Se
     columns = ("workers", "pages", "pages/s", "against one", "pages per CPU-second", "memory")
     text = (
         f"{result.hosts:,} hosts with {result.pages_per_host:,} pages of 28 KB each, no pauses, everything on and "
-        f"durable; {result.cores} cores, which the web's own server shares; the best of {result.repeat}:\n\n"
+        f"durable; {result.cores} cores, which the web's own server shares, and all that runs beside it (load "
+        f"{load:.1f} at the start); the best of {result.repeat}:\n\n"
         f"{table(columns, rows)}\n\n"
         "More workers than cores gain nothing: a worker is bound by its core, not by waiting, since it holds 512 "
         "requests open by itself."

@@ -34,8 +34,8 @@ class Effort(NamedTuple):
 
 
 FULL = Effort(
-    workers=(1, 2, 3, 4),
-    web=Plan(hosts=200, pages=50, repeat=2),
+    workers=(1, 2, 4),
+    web=Plan(hosts=200, pages=25, repeat=2),
     clients=(2, 4, 8, 16, 32),
     domains=20_000,
     requests=100_000,
