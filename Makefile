@@ -3,11 +3,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help demo test coverage lint docs bench clean
+.PHONY: help demo test test-hostile coverage lint docs bench clean
 
 help:
 	@echo "make demo    crawl a simulated web without a network, and compare with its truth"
 	@echo "make test    all checks: style, types, tests"
+	@echo "make test-hostile  everything hostile, the long tests too, as one table of guarantees (half an hour)"
 	@echo "make coverage  the tests once more, with the lines and branches they reach (three times as long)"
 	@echo "make lint    style and types only"
 	@echo "make docs    write docs/commands.md and docs/settings.md anew"
@@ -27,6 +28,9 @@ demo: $(READY)
 # Most tests wait for processes and servers of their own, so four at a time fit on two cores.
 test: lint
 	$(BIN)/pytest -n 4 --dist worksteal
+
+test-hostile: $(READY)
+	$(BIN)/python -m tests.hostile.table --full
 
 coverage: $(READY)
 	$(BIN)/pytest --cov --cov-report=term

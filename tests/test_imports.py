@@ -15,9 +15,9 @@ PACKAGE = Path(lycosa.__file__).parent
 # From the ground up. A module may import what stands on a lower floor, and its own folder; the longest name that
 # fits a module decides where it stands.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("lycosa.model", "lycosa.clock", "lycosa.reading"),
+    ("lycosa.model", "lycosa.clock"),
     ("lycosa.errors",),
-    ("lycosa.ports", "lycosa.settings"),
+    ("lycosa.ports", "lycosa.settings", "lycosa.reading"),
     # Content codings are pure, and stored bodies have them as much as fetched ones.
     ("lycosa.url", "lycosa.fetch.coding"),
     ("lycosa.policy", "lycosa.dedupe"),

@@ -10,7 +10,7 @@ import msgspec
 from lycosa.clock import Clock, machine_clock
 from lycosa.discovery import Discovery
 from lycosa.dispatch import Dispatch
-from lycosa.errors import AddressRefused, BackendLost, NoNetwork, VisitError
+from lycosa.errors import AddressRefused, BackendLost, NoNetwork, Shortage, VisitError
 from lycosa.gist import GistReader
 from lycosa.model import Failure, Kind, Lease, Page, Refusal, Response, Target, Validators
 from lycosa.outcome import (
@@ -97,6 +97,9 @@ class Visitor:
             return Failed(error.reason, error.detail, sent=error.sent)
         except (asyncio.CancelledError, BackendLost):
             raise
+        except MemoryError as error:
+            # A page that takes too much is told apart by whoever limits it: this is the machine's lack.
+            raise Shortage("there is no memory left") from error
         except Exception as error:  # the one catch-all: a page can end at most its own visit
             return Crashed(f"{type(error).__name__}: {error}"[:MAX_DETAIL_CHARACTERS])
 

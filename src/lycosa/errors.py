@@ -44,6 +44,10 @@ class Shortage(BackendLost):
     """The machine lacks what it may have again later: nothing is lost, and the crawl may go on then."""
 
 
+class TooMuchMemory(LycosaError):
+    """To read a page takes more memory than a page may take."""
+
+
 class NoNetwork(LycosaError):
     """Nobody can be reached from here: no host is to blame, nothing was sent, and nothing is recorded."""
 

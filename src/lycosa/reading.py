@@ -13,6 +13,8 @@ from mmap import mmap
 from struct import Struct
 from typing import Protocol, Self
 
+from lycosa.errors import TooMuchMemory
+
 _TOKEN = Struct("=q")
 # To look at one's own size costs 10 µs. A page below this would have to grow two thousandfold.
 BIG_BODY_BYTES = 256 * 1024
@@ -85,12 +87,14 @@ class Watched:
     def __enter__(self) -> None:
         return
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *raised: object) -> None:
         signal.setitimer(signal.ITIMER_PROF, 0.0)
+        self._slot.write(0)
         if self._is_bounded:
             self._is_bounded = False
             resource.setrlimit(resource.RLIMIT_DATA, self._limits)
-        self._slot.write(0)
+            if MemoryError in raised[:1]:
+                raise TooMuchMemory(f"reading it takes more than {self._max_bytes >> 20} MiB")
 
     def _bound(self) -> None:
         own_bytes = int(os.pread(self._size, 256, 0).split()[5]) * _PAGE_BYTES

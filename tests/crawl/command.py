@@ -111,10 +111,10 @@ class Running:
             tail.terminate()
         assert heard, f"the crawl ended or hangs without a word of {text!r}: {self._err.read_text()[-2000:]}"
 
-    def end(self) -> Ended:
+    def end(self, hang_seconds: float = HANG_SECONDS) -> Ended:
         """Wait for the end."""
         try:
-            code = self.process.wait(HANG_SECONDS)
+            code = self.process.wait(hang_seconds)
         except subprocess.TimeoutExpired:
             raise AssertionError(f"the crawl hangs; it said: {self._err.read_text()[-2000:]}") from None
         out = self._out.read_text()

@@ -104,7 +104,7 @@ class Killed:
         )
 
 
-def assert_nothing_lost(killed: Killed, in_flight: int) -> None:
+def assert_nothing_lost(killed: Killed, in_flight: int, record: Callable[[str, object], None]) -> None:
     verdict = killed.judge()
     figures = f"{verdict.extra_requests} extra requests, {verdict.extra_rows} extra rows after {killed.killed_at}"
     assert killed.ended.exit_code == 0, killed.ended.said
@@ -114,7 +114,10 @@ def assert_nothing_lost(killed: Killed, in_flight: int) -> None:
     summary = killed.ended.summary
     assert summary["pages"] == sum(killed.truth.pages[url].status == 200 for url in killed.truth.reachable)
     assert (summary["queued"], summary["delayed"], summary["crashed"]) == (0, 0, 0)
-    print(f"{figures}; smallest gap {verdict.smallest_gap:.3f} s")
+    kills = len(killed.killed_at)
+    text = f"{kills} kills: 0 of {len(killed.truth.reachable)} URLs lost, {verdict.extra_requests} extra requests"
+    for row, figure in (("G1", text), ("G3", text), ("F2", text), ("G6", f"smallest gap {verdict.smallest_gap:.3f} s")):
+        record(row, figure if row != "G6" else f"{figure} of {DELAY_SECONDS} s over {kills} kills")
 
 
 KINDS = [
@@ -125,10 +128,10 @@ KINDS = [
 
 
 @pytest.mark.parametrize(("kill", "in_flight"), KINDS)
-def test_two_kills_in_one_crawl_lose_nothing(space: Path, kill: Kill, in_flight: int) -> None:
+def test_two_kills_in_one_crawl_lose_nothing(space: Path, kill: Kill, in_flight: int, record_property: Any) -> None:
     after = moments(f"quick {kill.__name__}", 2)
     killed = Killed(space, kill, after)
-    assert_nothing_lost(killed, len(after) * in_flight)
+    assert_nothing_lost(killed, len(after) * in_flight, record_property)
     if kill is kill_one_worker:
         assert killed.ended.summary["worker_restarts"] == len(after)
 
@@ -136,16 +139,18 @@ def test_two_kills_in_one_crawl_lose_nothing(space: Path, kill: Kill, in_flight:
 @pytest.mark.full
 @pytest.mark.parametrize("number", range(KILLS))
 @pytest.mark.parametrize(("kill", "in_flight"), KINDS)
-def test_a_kill_at_any_moment_loses_nothing(space: Path, kill: Kill, in_flight: int, number: int) -> None:
+def test_a_kill_at_any_moment_loses_nothing(
+    space: Path, kill: Kill, in_flight: int, number: int, record_property: Any
+) -> None:
     killed = Killed(space, kill, [moments(kill.__name__, KILLS)[number]])
-    assert_nothing_lost(killed, in_flight)
+    assert_nothing_lost(killed, in_flight, record_property)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize(("kill", "in_flight"), KINDS)
-def test_ten_kills_in_one_crawl_lose_nothing(space: Path, kill: Kill, in_flight: int) -> None:
+def test_ten_kills_in_one_crawl_lose_nothing(space: Path, kill: Kill, in_flight: int, record_property: Any) -> None:
     killed = Killed(space, kill, moments(f"ten {kill.__name__}", KILLS))
-    assert_nothing_lost(killed, KILLS * in_flight)
+    assert_nothing_lost(killed, KILLS * in_flight, record_property)
 
 
 @pytest.mark.parametrize("kill", [kill_parent, kill_all])

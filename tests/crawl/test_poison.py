@@ -115,7 +115,7 @@ async def test_a_page_that_takes_too_much_memory_ends_its_own_visit(web: HandWeb
     ended = await crawled(web, space / "c", bad, good, max_parse_memory_bytes=64 * 1024 * 1024)
     assert ended.exit_code == 0, ended.said
     outcomes = histories(space / "c")
-    assert outcomes[bad] == (OutcomeKind.CRASHED, "MemoryError: ")
+    assert outcomes[bad] == (OutcomeKind.CRASHED, "TooMuchMemory: reading it takes more than 64 MiB")
     assert outcomes[good][0] is OutcomeKind.STORED
 
 

@@ -11,7 +11,8 @@ import signal
 import socket
 import subprocess
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,27 +27,25 @@ from lycosa.simweb import WebPlan
 
 from ..frontier.stage import page
 from . import evidence
-from .command import start
+from .command import Running, start
+from .hooks import install
 from .judge import judge
 from .test_stop import DELAY_SECONDS, SETTINGS, SIZE
 from .witness import WitnessedWeb
 
 MIB = 1024 * 1024
 # While its flag lies there the disk fails to sync; everything else is as it is.
-HOOK = """
-import sys
+FAILING_SYNC = """
+import errno
 
-if "lycosa.nursery_process" in sys.orig_argv:
-    import errno, os
+real, flag = os.fdatasync, os.environ["LYCOSA_TEST_FLAG"]
 
-    flag, fdatasync = os.environ["LYCOSA_TEST_FLAG"], os.fdatasync
+def failing(fd):
+    if os.path.exists(flag):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+    real(fd)
 
-    def failing(fd):
-        if os.path.exists(flag):
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-        fdatasync(fd)
-
-    os.fdatasync = failing
+os.fdatasync = failing
 """
 
 
@@ -110,11 +109,20 @@ def assert_all_found(web: WitnessedWeb, folder: Path) -> None:
     assert evidence.left_open(folder) == []
 
 
-def test_a_full_disk_is_waited_for(web: WitnessedWeb, space: Path) -> None:
+def record_resumption(running: Running, record: Callable[[str, object], None], *rows: str, what: str) -> None:
+    """How long the crawl took to go on once it could."""
+    since = time.monotonic()
+    running.wait_until_said("the crawl goes on")
+    for row in rows:
+        record(row, f"resumed {time.monotonic() - since:.1f} s after there was {what} again")
+
+
+def test_a_full_disk_is_waited_for(web: WitnessedWeb, space: Path, record_property: Any) -> None:
     with SmallDisk(space / "small") as disk:
         with start(web, disk.path, *web.seeds, **SETTINGS) as running:
             running.wait_until_said("No space left on device")
             disk.grow()
+            record_resumption(running, record_property, "G10", "F5", what="room on the disk")
             ended = running.end()
         assert ended.exit_code == 0, ended.said
         assert '"paused": ' in ended.said
@@ -137,42 +145,41 @@ def test_a_signal_ends_the_waiting(web: WitnessedWeb, space: Path) -> None:
 
 
 def test_a_disk_that_fails_to_sync_is_waited_for(
-    web: WitnessedWeb, space: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    web: WitnessedWeb, space: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Any
 ) -> None:
-    (tmp_path / "hook").mkdir()
-    (tmp_path / "hook" / "sitecustomize.py").write_text(HOOK)
     flag = tmp_path / "flag"
-    paths = (str(tmp_path / "hook"), os.environ.get("PYTHONPATH"))
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
-    monkeypatch.setenv("LYCOSA_TEST_FLAG", str(flag))
+    install(FAILING_SYNC, tmp_path, monkeypatch, LYCOSA_TEST_FLAG=str(flag))
     with start(web, space / "c", *web.seeds, **SETTINGS) as running:
         web.wait_for_requests(40)
         flag.touch()
         running.wait_until_said("the disk lost what was written")
         flag.unlink()
+        record_resumption(running, record_property, "G10", "F5", what="a disk that syncs")
         ended = running.end()
     assert ended.exit_code == 0, ended.said
     assert_all_found(web, space / "c")
 
 
-def test_a_lack_of_descriptors_is_no_fault_of_the_hosts(web: WitnessedWeb, space: Path) -> None:
+def test_a_lack_of_descriptors_is_no_fault_of_the_hosts(web: WitnessedWeb, space: Path, record_property: Any) -> None:
     with start(web, space / "c", *web.seeds, **SETTINGS) as running:
         web.wait_for_requests(40)
         for pid in running.workers():
             _, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
             resource.prlimit(pid, resource.RLIMIT_NOFILE, (8, hard))
         running.wait_until_said("Too many open files")
+        record_resumption(running, record_property, "G10", "F9", what="descriptors")
         ended = running.end()
     assert ended.exit_code == 0, ended.said
     assert (ended.summary["failed"], ended.summary["crashed"]) == (0, 0)
     assert_all_found(web, space / "c")
 
 
-def test_a_network_that_is_gone_is_waited_for(web: WitnessedWeb, space: Path) -> None:
+def test_a_network_that_is_gone_is_waited_for(web: WitnessedWeb, space: Path, record_property: Any) -> None:
     relay = NameRelay(web.dns_address)
     with start(relay, space / "c", *web.seeds, **SETTINGS) as running:
         running.wait_until_said("no name server answers")
         relay.open()
+        record_resumption(running, record_property, "G10", "F10", what="a name server")
         ended = running.end()
     assert ended.exit_code == 0, ended.said
     assert "the crawl goes on" in ended.said

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -41,13 +42,15 @@ def assert_whole(web: WitnessedWeb, folder: Path, *, extra: int = 0) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_stops_cleanly_and_the_same_command_goes_on(
-    web: WitnessedWeb, space: Path, number: signal.Signals
+    web: WitnessedWeb, space: Path, number: signal.Signals, record_property: Any
 ) -> None:
     with start(web, space / "c", *web.seeds, **SETTINGS) as running:
         web.wait_for_requests(60)
         workers = running.workers()
+        signalled_at = time.monotonic()
         running.signal(number)
         ended = running.end()
+        record_property("F18", f"{number.name}: ended after {time.monotonic() - signalled_at:.1f} s")
         for pid in workers:
             wait_until_gone(pid)
     assert (ended.exit_code, ended.summary["ending"]) == (3, "stopped")

@@ -12,6 +12,7 @@ import pytest
 
 import lycosa
 from lycosa.cli import simweb
+from lycosa.simweb.hostile import BEHAVIOURS
 
 from .fixtures import ask
 
@@ -96,3 +97,20 @@ async def test_serving_prints_a_crawl_command_and_ends_on_ctrl_c(tmp_path: Path)
         child.send_signal(signal.SIGINT)
         assert await child.wait() == 0
     assert len((tmp_path / "log").read_text().splitlines()) == 1
+
+
+async def test_the_worst_of_the_web_is_served_by_name() -> None:
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", _MAIN, "simweb", "serve", "--hostile",
+        stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(Path(lycosa.__file__).parents[1])},
+    )  # fmt: skip
+    assert child.stdout is not None
+    async with asyncio.timeout(60):
+        said = (await child.stdout.readuntil(b"Ctrl-C stops\n")).decode()
+        seed = said.partition("seed: ")[2].split()[0]
+        assert (await ask(seed)).status == 200
+        child.send_signal(signal.SIGTERM)
+        assert await child.wait() == 0
+    hosts = {line.split()[0] for line in said.splitlines() if line.startswith("  ") and ".test" in line}
+    assert hosts >= {"calendar.test", *(f"{name}.bad.test" for name in BEHAVIOURS)}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lycosa.simweb import SimWeb, WebPlan
+    from lycosa.simweb.hostile import HostileWeb
 
 _DESCRIPTION = """\
 A deterministic internet on this machine's loopback: any number of hosts and pages from one seed number, with
@@ -19,6 +20,7 @@ robots.txt, sitemaps, redirects, errors, duplicates, many languages, and its own
 always give the same web, so what a crawl should find of it is known. Nothing outside this machine can reach it.
 
   lycosa simweb                        serve it until Ctrl-C; prints a crawl command to copy
+  lycosa simweb --hostile              serve the worst of the web instead, each kind on a host of its name
   lycosa simweb truth --json           print every page, its links, and what a correct crawler finds
   lycosa simweb page URL               print one page as it is served
 
@@ -63,6 +65,7 @@ def _add_options(parser: argparse.ArgumentParser, *, is_default: bool) -> None:
     add("--port", 0, "the port of every host (default: any free one)", type=int, metavar="PORT")
     add("--dns-port", 0, "the port of the DNS server (default: any free one)", type=int, metavar="PORT")
     add("--log", None, "append every request to this file as a line of JSON", type=Path, metavar="FILE")
+    add("--hostile", False, "good sites among every trap, tarpit and malformed answer there is", action="store_true")
     add("--json", False, "print for machines", action="store_true")
 
 
@@ -77,50 +80,54 @@ def _plan(args: argparse.Namespace) -> WebPlan:
 def _serve(args: argparse.Namespace) -> int:
     import uvloop
 
+    from lycosa.simweb import Listening, SimWeb
+    from lycosa.simweb.hostile import BEHAVIOURS, HostileWeb
+
     try:
         plan = _plan(args)
     except ValueError as error:
         return _refuse(error)
+    web: SimWeb | HostileWeb
+    listening = Listening(port=args.port, dns_port=args.dns_port, log_file=args.log, is_log_kept=False)
+    web = HostileWeb(bad_hosts=tuple(BEHAVIOURS), listening=listening) if args.hostile else SimWeb(plan, listening)
     try:
-        uvloop.run(_serve_until_stopped(plan, args))
+        uvloop.run(_serve_until_stopped(web, args))
     except OSError as error:  # a port in use, a log file that cannot be written
         return _refuse(error)
     return 0
 
 
-async def _serve_until_stopped(plan: WebPlan, args: argparse.Namespace) -> None:
-    from lycosa.simweb import Listening, SimWeb
+async def _serve_until_stopped(web: SimWeb | HostileWeb, args: argparse.Namespace) -> None:
     from lycosa.simweb.server import allow_many_connections
 
     allow_many_connections()
     is_stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, is_stopped.set)
-    listening = Listening(port=args.port, dns_port=args.dns_port, log_file=args.log, is_log_kept=False)
-    async with SimWeb(plan, listening) as web:
+    async with web:
         print(_ready_json(web) if args.json else _ready_text(web), flush=True)
         await is_stopped.wait()
         if not args.json:
             print(f"\n{web.request_count:,} requests answered")
 
 
-def _ready_json(web: SimWeb) -> str:
+def _ready_json(web: SimWeb | HostileWeb) -> str:
     import msgspec
 
     ready = {"port": web.port, "dns_address": web.dns_address, "seeds": web.seeds, "crawl": _crawl_command(web)}
     return msgspec.json.encode(ready).decode()
 
 
-def _ready_text(web: SimWeb) -> str:
+def _ready_text(web: SimWeb | HostileWeb) -> str:
     return (
-        f"{web.plan.hosts:,} hosts x {web.plan.pages_per_host:,} pages on port {web.port}, DNS at {web.dns_address}\n"
+        f"{web.describe()} on port {web.port}, DNS at {web.dns_address}\n"
         f"seed: {' '.join(web.seeds)}\n\n"
         f"crawl it with\n  {_crawl_command(web)}\n\n"
         "Ctrl-C stops"
     )
 
 
-def _crawl_command(web: SimWeb) -> str:
+def _crawl_command(web: SimWeb | HostileWeb) -> str:
     servers = shlex.quote(f'dns_servers=["{web.dns_address}"]')
     return f"lycosa crawl {' '.join(web.seeds)} --scope any --open-network 127.0.0.0/8 --set {servers}"
 

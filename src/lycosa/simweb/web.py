@@ -133,6 +133,10 @@ class SimWeb:
         """How many requests there were, also where the log keeps none of them."""
         return self._loopback.log.count
 
+    def describe(self) -> str:
+        """What there is, in a few words."""
+        return f"{self.plan.hosts:,} hosts x {self.plan.pages_per_host:,} pages"
+
     @property
     def dns_queries(self) -> list[Query]:
         """Every question the DNS server was asked."""

@@ -16,6 +16,8 @@ from ..web import Listening, Loopback
 from .registry import BEHAVIOURS
 from .traps import TRAPS, Trap, babble, html
 
+_BAD = ".bad.test"
+
 
 class HostileWeb:
     """`async with HostileWeb(traps=("calendar",)) as web: ...`: good sites, and the named traps linked from them.
@@ -36,7 +38,7 @@ class HostileWeb:
         self._loopback = Loopback(listening)
         self._good_sites = good_sites
         self._good_pages = good_pages
-        self._bad = {f"{name}.bad.test": BEHAVIOURS[name].behave for name in bad_hosts}
+        self._bad = {f"{name}{_BAD}": BEHAVIOURS[name].behave for name in bad_hosts}
 
     async def __aenter__(self) -> Self:
         await self._loopback.start(lambda port: self, self._addresses)
@@ -61,6 +63,17 @@ class HostileWeb:
     def requests(self) -> list[LoggedRequest]:
         """Every request so far, in the order of arrival."""
         return self._loopback.log.requests
+
+    @property
+    def request_count(self) -> int:
+        """How many requests were answered so far, or are being answered."""
+        return self._loopback.log.count
+
+    def describe(self) -> str:
+        """What there is, in a few words and then host by host."""
+        traps = [f"  {trap.domain:<40} {trap.says}" for trap in self.traps]
+        bad = [f"  {host:<40} {BEHAVIOURS[host.removesuffix(_BAD)].says}" for host in self._bad]
+        return "\n".join((*traps, *bad, f"{self._good_sites} good sites, {len(traps)} traps, {len(bad)} bad hosts"))
 
     @property
     def seeds(self) -> list[str]:
