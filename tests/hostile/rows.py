@@ -110,7 +110,7 @@ ELSEWHERE: dict[str, list[str]] = {
         "crawl/test_visits.py::test_what_a_site_wants",
         "cli/test_export.py::test_pages_are_left_out",
     ],
-    "R": ["crawl/test_robots_answers.py", "policy/test_robots"],
+    "R": ["crawl/test_robots_answers.py", "policy/test_robots.py", "policy/test_robots_conformance.py"],
     "S1": ["fetch/test_gate.py", "crawl/test_gate.py"],
     "S6": ["frontier/test_poisoned.py"],
     "S11": ["fetch/test_tls.py"],
