@@ -19,10 +19,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import numpy as np
-
 from lycosa.frontier.redis import RedisFrontier
-from lycosa.frontier.redis_ring import ring_entries
 from lycosa.frontier.rules import FrontierRules
 from lycosa.model import Kind, Lease, OutcomeKind, RobotsNews, Settlement, Target
 from lycosa.policy.politeness import Pace
@@ -149,33 +146,6 @@ def crawl(args: argparse.Namespace) -> dict[str, Any]:
     return figures
 
 
-def ring(nodes: int, hosts: int) -> dict[str, float]:
-    """The ring alone, with very many nodes and hosts: how even it is, and what a join and a crash move."""
-    draw = np.random.default_rng(1)
-    points = draw.integers(0, 1 << 48, hosts, dtype=np.int64)
-
-    def owners(members: list[int]) -> Any:
-        raw = np.frombuffer(ring_entries(members), dtype=np.uint8).reshape(-1, 10).astype(np.int64)
-        ring_points = raw[:, :6] @ (256 ** np.arange(5, -1, -1, dtype=np.int64))
-        ring_owners = raw[:, 6:] @ (256 ** np.arange(3, -1, -1, dtype=np.int64))
-        return ring_owners[np.searchsorted(ring_points, points, side="right") % len(ring_points)]
-
-    before = owners(list(range(nodes)))
-    loads = np.bincount(before, minlength=nodes)
-    joined = owners(list(range(nodes + 1)))
-    crashed = owners(list(range(1, nodes)))
-    return {
-        "ring_nodes": nodes,
-        "ring_hosts": hosts,
-        "ring_largest_share_over_mean": loads.max() / loads.mean(),
-        "ring_smallest_share_over_mean": loads.min() / loads.mean(),
-        "ring_moved_by_a_join_over_fair": float((joined != before).mean()) * (nodes + 1),
-        "ring_moved_by_a_crash_over_fair": float((crashed != before).mean()) * nodes,
-        "ring_wrongly_moved": float(((joined != before) & (joined != nodes)).sum()),
-        "ring_bytes_per_partition": float(len(ring_entries(list(range(nodes))))),
-    }
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--urls", type=int, default=200_000)
@@ -185,7 +155,6 @@ def main() -> None:
     parser.add_argument("--links", type=int, default=5, help="links per visit that reach the frontier")
     parser.add_argument("--partitions", type=int, default=16)
     parser.add_argument("--crawl", action="store_true", help="also crawl the benchmark web with both frontiers")
-    parser.add_argument("--ring", action="store_true", help="also the ring with 1,000 workers and 10 million hosts")
     parser.add_argument("--web-hosts", type=int, default=200)
     parser.add_argument("--web-pages", type=int, default=20)
     parser.add_argument("--workers", type=int, default=2)
@@ -193,8 +162,6 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     figures = asyncio.run(measure(args)) if args.urls else {}
-    if args.ring:
-        figures |= ring(1000, 10_000_000)
     if args.crawl:
         figures |= crawl(args)
     if args.json:

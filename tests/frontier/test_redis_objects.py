@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,6 +43,12 @@ class Store:
         settings = {**SETTINGS, "frontier": self._address, "machine": name, "parquet_rows": 5, "warc_bytes": 60_000}
         spool = ("--spool", str(self.spool(name)))
         return start(self.web, str(self.place), *spool, *self.web.seeds, said_in=self.space / name, **settings)
+
+    def wait_for_all(self) -> None:
+        """Return when every page has been asked for."""
+        wanted = {url.partition("://")[2] for url in self.web.truth().reachable}
+        port = f":{self.web.origin_port}"
+        self.web.wait_for(lambda heard: wanted <= {each.host + port + each.path for each in heard})
 
     def assert_whole(self, extra: int = 0) -> None:
         """All that was crawled is in the store, and an audit of that finds nothing."""
@@ -98,14 +106,30 @@ def test_a_store_that_is_away_while_all_is_crawled_gets_it_afterwards(store: Sto
     with store.start("one") as one:
         store.web.wait_for_requests(store.web.plan.hosts)
         store.server.gateway.shut()
-        wanted = {url.partition("://")[2] for url in store.web.truth().reachable}
-        port = f":{store.web.origin_port}"
-        store.web.wait_for(lambda heard: wanted <= {each.host + port + each.path for each in heard})
+        store.wait_for_all()
         wait_for(store.server.gateway.was_refused)
         store.server.gateway.open()
         ended = one.end()
     assert ended.exit_code == 0, ended.said
     store.assert_whole()
+
+
+@pytest.mark.full
+def test_who_stops_while_the_store_is_away_keeps_the_rest_and_the_same_command_ships_it(store: Store) -> None:
+    with store.start("one") as one:
+        store.web.wait_for_requests(store.web.plan.hosts)
+        store.server.gateway.shut()
+        store.wait_for_all()
+        wait_for(store.server.gateway.was_refused)
+        one.signal(signal.SIGINT)
+        ended = one.end()
+    assert ended.exit_code == 1
+    assert re.search(r"[1-9]\d* files wait in .*one\.spool, the same command goes on", ended.said)
+    store.server.gateway.open()
+    with store.start("one") as one:
+        ended = one.end()
+    assert ended.exit_code == 0, ended.said
+    store.assert_whole(extra=IN_FLIGHT)
 
 
 def test_an_object_store_that_cannot_be_used_is_said_before_anything_is_fetched(store: Store) -> None:

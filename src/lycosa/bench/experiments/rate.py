@@ -17,7 +17,7 @@ def rate(workers: tuple[int, ...], plan: Plan, say: Callable[[str], None]) -> Se
     """The benchmark web crawled with several numbers of workers."""
     load = os.getloadavg()[0]
     result = bench(plan, [replace(lycosa_on("many", count), name=f"{count} workers") for count in workers], say)
-    best = [row.best for row in result.rows]
+    best = [max(row.runs, key=lambda run: run.pages_per_second, default=None) for row in result.rows]
     rows, lines = [], []
     for count, run in zip(workers, best, strict=True):
         if run is None or not run.pages:
@@ -41,8 +41,8 @@ def rate(workers: tuple[int, ...], plan: Plan, say: Callable[[str], None]) -> Se
         f"durable; {result.cores} cores, which the web's own server shares, and all that runs beside it (load "
         f"{load:.1f} at the start); the best of {result.repeat}:\n\n"
         f"{table(columns, rows)}\n\n"
-        "More workers than cores gain nothing: a worker is bound by its core, not by waiting, since it holds 512 "
-        "requests open by itself."
+        "A worker is bound by its core, not by waiting: it holds 512 requests open by itself. Beyond the cores, and "
+        "beside other work, rates say little; pages per CPU-second say what a worker costs."
     )
     even = [(float(count), lines[0][1] * count / workers[0]) for count in workers if count <= result.cores]
     drawn = plot(
