@@ -66,11 +66,11 @@ setattr(owner, last, wrapped_async if inspect.iscoroutinefunction(real) else wra
 """
 
 QUICK = [
-    ("lycosa.store.warc WarcWriter.commit after 5", "the record is on disk, its row is not"),
     ("lycosa.store.journal Journal.commit after 5", "record and row are on disk, the frontier knows nothing"),
     ("lycosa.frontier.tables Tables.write after 20", "the frontier has it, nobody was told"),
 ]
 MORE = [
+    ("lycosa.store.warc WarcWriter.commit after 5", "the record is on disk, its row is not"),
     ("lycosa.store.folder_store FolderStore._stage before 5", "everything is in memory"),
     ("lycosa.store.folder_store FolderStore._stage after 5", "everything is in memory, about to be written"),
     ("lycosa.store.warc WarcWriter.commit before 5", "nothing is on disk"),
@@ -120,6 +120,7 @@ time.time = lambda: real() + float(open(os.environ["LYCOSA_TEST_CLOCK"]).read())
 """
 
 
+@pytest.mark.full
 def test_a_slow_disk_costs_time_and_nothing_else(
     web: WitnessedWeb, space: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,7 +132,7 @@ def test_a_slow_disk_costs_time_and_nothing_else(
 
 
 @pytest.mark.parametrize("kill", [kill_one_worker, pytest.param(kill_all, marks=pytest.mark.full)])
-@pytest.mark.parametrize("jump_seconds", [86_400.0, -86_400.0])
+@pytest.mark.parametrize("jump_seconds", [86_400.0, pytest.param(-86_400.0, marks=pytest.mark.full)])
 def test_a_clock_that_jumps_changes_no_pause(
     web: WitnessedWeb,
     space: Path,
@@ -202,6 +203,7 @@ def test_ten_thousand_hosts_at_once_are_all_visited_once(space: Path, record_pro
     assert (verdict.faults(), verdict.extra_requests) == ({}, 0)
 
 
+@pytest.mark.full
 def test_one_hot_host_gets_one_request_at_a_time(space: Path, record_property: Any) -> None:
     plan = WebPlan.named("clean", hosts=1, pages_per_host=150, max_page_bytes=2_000, crawl_delay_share=0.0)
     with WitnessedWeb(plan, space) as web:

@@ -131,6 +131,7 @@ def test_a_full_disk_is_waited_for(web: WitnessedWeb, space: Path, record_proper
         assert_all_found(web, disk.path)
 
 
+@pytest.mark.full
 def test_a_signal_ends_the_waiting(web: WitnessedWeb, space: Path) -> None:
     with SmallDisk(space / "small") as disk, start(web, disk.path, *web.seeds, **SETTINGS) as running:
         running.wait_until_said('"paused": ')
