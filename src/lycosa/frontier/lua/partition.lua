@@ -121,15 +121,19 @@ end
 -- As many are compared as `policy/balance.py` compares.
 local MAX_COMPARED = 8
 
+-- How many hosts each node has on its list, with those that this call will put there.
+local lengths = {}
+
 local function shortest_list(tied, point)
   local chosen, shortest
   for turn = 1, math.min(#tied, MAX_COMPARED) do
     local node = tied[(math.floor(point / USED_BITS) + turn) % #tied + 1]
-    local length = call('ZCARD', tag .. 'r' .. node)
-    if not shortest or length < shortest then
-      chosen, shortest = node, length
+    lengths[node] = lengths[node] or call('ZCARD', tag .. 'r' .. node)
+    if not shortest or lengths[node] < shortest then
+      chosen, shortest = node, lengths[node]
     end
   end
+  lengths[chosen] = shortest + 1
   return chosen
 end
 
@@ -173,10 +177,9 @@ end
 local POINT, NODE, RING, IS_LISTED, FREE_AT, PARKED_UNTIL = 1, 2, 3, 4, 5, 6
 local DELAY, CRAWL_DELAY, FETCH, FAILURES, RANKS, ORIGINS, LEASE, ADDRESS = 7, 8, 9, 10, 11, 12, 13, 14
 local REFUSALS, SLOWDOWN, BAN, TIMES = 15, 16, 17, 18
--- The region that a rule binds it to, the one that is nearest, and how long it took each to connect.
-local RULED, NEAREST, MEASURED = 19, 20, 21
--- How many targets its queue had no room for.
-local DROPPED = 22
+-- The region that a rule binds it to, the one that is nearest, and how long it took each to connect; how many targets its
+-- queue had no room for. Few hosts have any of these, so the record ends before them where it can.
+local RULED, NEAREST, MEASURED, DROPPED = 19, 20, 21, 22
 -- Of an origin within it, and of the lease that is out.
 local MARK, FETCHED_AT, EXPIRES_AT, IS_PENDING, ITS_CRAWL_DELAY = 1, 2, 3, 4, 5
 local TOKEN, RANK, FREE_AT_BEFORE, IS_PAGE, MEMBER, VALUE = 1, 2, 3, 4, 5, 6
@@ -199,26 +202,63 @@ local function name_of(point)
   return string.format('%.0f', point)
 end
 
+local function open_host(name, packed)
+  local record = cmsgpack.unpack(packed)
+  if not record[TIMES] then
+    record[TIMES], record[RULED], record[NEAREST], record[MEASURED], record[DROPPED] = 0, '', '', false, 0
+  end
+  local host = { name = name, record = record, was_healthy = is_healthy(record), is_dirty = false }
+  hosts[name] = host
+  return host
+end
+
 local function find_host(name)
-  local host = hosts[name]
-  if host then
-    return host
+  if hosts[name] then
+    return hosts[name]
   end
   local packed = call('HGET', tag .. 'h', name)
-  if packed then
-    local record = cmsgpack.unpack(packed)
-    host = { name = name, record = record, was_healthy = is_healthy(record), is_dirty = false }
-    hosts[name] = host
+  return packed and open_host(name, packed) or nil
+end
+
+local function pack_record(record)
+  if record[TIMES] == 0 and record[RULED] == '' and record[NEAREST] == '' and not record[MEASURED]
+    and record[DROPPED] == 0 then
+    for place = DROPPED, TIMES, -1 do
+      record[place] = nil
+    end
   end
-  return host
+  return cmsgpack.pack(record)
+end
+
+-- What one command takes at most: Lua has room for some thousand values.
+local MANY = 1000
+
+-- Find many hosts at once: a command for each would cost more than what it brings.
+local function find_hosts(names)
+  for first = 1, #names, MANY do
+    local last = math.min(first + MANY - 1, #names)
+    local found = call('HMGET', tag .. 'h', unpack(names, first, last))
+    for place = first, last do
+      local packed = found[place - first + 1]
+      if packed and not hosts[names[place]] then
+        open_host(names[place], packed)
+      end
+    end
+  end
+end
+
+-- The same command for many pairs of values, or single ones.
+local function call_for_all(command, key, values)
+  for first = 1, #values, 2 * MANY do
+    call(command, key, unpack(values, first, math.min(first + 2 * MANY - 1, #values)))
+  end
 end
 
 local function get_host(name, point, region)
   local host = find_host(name)
   if not host then
     state.hosts = state.hosts + 1
-    local record = { point, -1, -1, false, 0, 0, 0, 0, 0, 0, {}, {}, false, '', -1, 1, '', 0, region,
-      '', false, 0 }
+    local record = { point, -1, -1, false, 0, 0, 0, 0, 0, 0, {}, {}, false, '', -1, 1, '', 0, region, '', false, 0 }
     host = { name = name, record = record, was_healthy = false, is_dirty = true }
     hosts[name] = host
   elseif host.record[RULED] ~= region then
@@ -243,8 +283,9 @@ local function assign(record)
   record[RING] = state.ring
 end
 
--- Stand where its worker finds it, if there is something to do and nobody is at it.
-local function list_host(host)
+-- Stand where its worker finds it, if there is something to do and nobody is at it: on the lists of nodes that it leaves
+-- and joins.
+local function list_host(host, left, joined)
   local record = host.record
   local was_listed, old_node = record[IS_LISTED], record[NODE]
   record[IS_LISTED] = record[RANKS][1] ~= nil and not record[LEASE]
@@ -252,27 +293,40 @@ local function list_host(host)
     assign(record)
   end
   if was_listed and not (record[IS_LISTED] and record[NODE] == old_node) then
-    call('ZREM', tag .. 'r' .. old_node, host.name)
+    left[old_node] = left[old_node] or {}
+    table.insert(left[old_node], host.name)
     touched[old_node] = true
   end
   if record[IS_LISTED] then
-    call('ZADD', tag .. 'r' .. record[NODE], math.max(record[FREE_AT], record[PARKED_UNTIL]), host.name)
+    local list = joined[record[NODE]] or {}
+    list[#list + 1] = math.max(record[FREE_AT], record[PARKED_UNTIL])
+    list[#list + 1] = host.name
+    joined[record[NODE]] = list
     touched[record[NODE]] = true
   end
 end
 
 local function save_hosts()
+  local saved, left, joined = {}, {}, {}
   for name, host in pairs(hosts) do
     if host.is_dirty then
-      list_host(host)
+      list_host(host, left, joined)
       local healthy = is_healthy(host.record)
       if healthy ~= host.was_healthy then
         state.healthy = state.healthy + (healthy and 1 or -1)
       end
-      call('HSET', tag .. 'h', name, cmsgpack.pack(host.record))
+      saved[#saved + 1] = name
+      saved[#saved + 1] = pack_record(host.record)
       has_changed = true
     end
     hosts[name] = nil
+  end
+  call_for_all('HSET', tag .. 'h', saved)
+  for node, names in pairs(left) do
+    call_for_all('ZREM', tag .. 'r' .. node, names)
+  end
+  for node, pairs_of in pairs(joined) do
+    call_for_all('ZADD', tag .. 'r' .. node, pairs_of)
   end
 end
 

@@ -94,6 +94,12 @@ if args.strangers > 0 then
   state.late, has_changed = state.late + args.strangers, true
 end
 
+local names = {}
+for place, visit in ipairs(args.visits) do
+  names[place] = visit.host
+end
+find_hosts(names)
+
 local late = {}
 for _, visit in ipairs(args.visits) do
   local ended, host = end_lease(visit.token, visit.host)

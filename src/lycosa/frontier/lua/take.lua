@@ -77,7 +77,7 @@ local function delay_of(record)
   return math.max(delay, math.min(delay * record[SLOWDOWN], pace.max_delay))
 end
 
-local leases, blobs = {}, {}
+local leases, blobs, deadlines = {}, {}, {}
 
 local function hand_out(host, rank, value, entry, robots_at)
   local record, is_page = host.record, rank > 0 and entry[3] == 0
@@ -86,7 +86,8 @@ local function hand_out(host, rank, value, entry, robots_at)
   end
   local token, expires_at = next_token(), now + args.lease_seconds
   local member = string.format('%.0f:%d:%d:%s', token, args.node, state.ring, host.name)
-  call('ZADD', tag .. 'e', expires_at, member)
+  deadlines[#deadlines + 1] = expires_at
+  deadlines[#deadlines + 1] = member
   are_leases_touched = true
   -- Breadth first it stays at the head of its queue; else it is looked for by its value.
   local mark = args.is_depth_first and rank >= 0 and value or ''
@@ -174,7 +175,7 @@ local MAX_PASSED = 200
 local COMPARED_PER_LEASE, WAIT_PER_VISIT, MAX_WAIT = 4, 0.01, 10
 
 local function turn_of(record)
-  return record[FREE_AT] + math.min(WAIT_PER_VISIT * (record[TIMES] or 0), MAX_WAIT)
+  return record[FREE_AT] + math.min(WAIT_PER_VISIT * record[TIMES], MAX_WAIT)
 end
 
 -- The next hosts of this worker that may be asked.
@@ -182,6 +183,7 @@ local function ready_hosts(first, wanted)
   local many = state.is_balanced and COMPARED_PER_LEASE * wanted or wanted
   local names = call('ZRANGEBYSCORE', tag .. 'r' .. args.node, '-inf', now, 'LIMIT', first, many)
   local found = {}
+  find_hosts(names)
   for place, name in ipairs(names) do
     found[place] = find_host(name)
   end
@@ -223,5 +225,6 @@ save_hosts()
 for name, due in pairs(postponed) do
   call('ZADD', tag .. 'r' .. args.node, due, name)
 end
+call_for_all('ZADD', tag .. 'e', deadlines)
 touched[args.node] = true
 return reply({ leases, expired }, unpack(blobs))
