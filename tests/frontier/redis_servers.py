@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import subprocess
@@ -16,7 +17,8 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 START_SECONDS = 20.0
-PROGRAM = shutil.which("redis-server") or shutil.which("valkey-server")
+# LYCOSA_SERVER names another program to test with: valkey-server, a newer redis-server.
+PROGRAM = os.environ.get("LYCOSA_SERVER") or shutil.which("redis-server") or shutil.which("valkey-server")
 
 needs_redis = pytest.mark.skipif(
     PROGRAM is None, reason="no redis-server or valkey-server is installed (apt-get install redis-server)"

@@ -17,7 +17,7 @@ from lycosa.simweb import LoggedRequest, Truth, WebPlan
 from lycosa.store.folder import CrawlFolder
 
 from ..crawl import evidence
-from ..crawl.command import Ended, Running, start
+from ..crawl.command import HANG_SECONDS, Ended, Running, start
 from ..crawl.witness import WitnessedWeb
 
 DELAY_SECONDS = 0.15
@@ -128,7 +128,9 @@ class Machines:
     def end(self, *names: str) -> None:
         """Wait for the end of these."""
         for name in names:
-            self.ended[name] = self._running[name].end()
+            # However slow the machine: ten thousand pages are more than a hang is waited for.
+            patience = HANG_SECONDS + self.web.plan.hosts * self.web.plan.pages_per_host / 20
+            self.ended[name] = self._running[name].end(patience)
 
     def wait_for_requests(self, per_host: float) -> None:
         """Return when the web was asked so often."""

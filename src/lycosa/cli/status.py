@@ -136,7 +136,7 @@ def _machines(books: Books) -> list[str]:
     if not isinstance(books, RedisBooks) or not books.is_running():
         return []
     return [
-        f"{name} ({workers} workers{f', region {region}' if region else ''})"
+        f"{name} ({workers} {'worker' if workers == 1 else 'workers'}{f', region {region}' if region else ''})"
         for name, workers, region in books.machines()
     ]
 
