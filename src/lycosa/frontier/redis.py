@@ -472,8 +472,11 @@ class RedisFrontier:
         return await self._budget.grants(wanted, spare_ones or others, self._run_for_answers)
 
     def _take_call(self, partition: int, worker: int, share: int, grants: dict[int, Grant]) -> Call:
+        fresh_since = asyncio.get_running_loop().time() - LOOK_SECONDS
         args = {
             "node": self._members.node(worker),
+            # One look for all workers of this machine.
+            "listeners": self._overview.stale(partition, self._members.nodes(), fresh_since),
             "limit": share,
             "partition": partition,
             "partitions": self._crawl.partitions,

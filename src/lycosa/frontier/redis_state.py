@@ -107,6 +107,11 @@ class Overview:
         moments = [heads[node] for heads in self.heads if heads.get(node, -1.0) >= 0]
         return [min(moments)] if moments else []
 
+    def stale(self, partition: int, nodes: Iterable[int], fresh_since: float) -> list[int]:
+        """Of these workers, those who have not heard of their hosts in a partition lately."""
+        told_at = self.told_at[partition]
+        return [node for node in nodes if told_at.get(node, float("-inf")) < fresh_since]
+
     def due(self, node: int, now: float, fresh_since: float) -> list[int]:
         """Partitions that may have something for this worker, the most urgent first; those not looked at lately too."""
         urgency: list[tuple[float, int]] = []

@@ -227,4 +227,7 @@ for name, due in pairs(postponed) do
 end
 call_for_all('ZADD', tag .. 'e', deadlines)
 touched[args.node] = true
+for _, node in ipairs(args.listeners) do
+  touched[node] = true
+end
 return reply({ leases, expired }, unpack(blobs))
