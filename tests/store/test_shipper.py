@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from lycosa.build import write_settings
 from lycosa.errors import BackendLost, SettingsError
 from lycosa.settings import Settings
 from lycosa.store import objects as objects_module
@@ -235,6 +236,21 @@ async def test_readers_at_the_same_time_do_not_take_copies_from_each_other(spool
     with ThreadPoolExecutor(4) as readers:
         found = readers.map(lambda _: len(MirroredFolder(spool.objects).warc_files()), range(8))
         assert list(found) == [2] * 8
+
+
+def test_the_password_of_the_frontier_does_not_go_to_the_store(spool: Spool, objects_server: ObjectServer) -> None:
+    for address, shown in (
+        ("redis://:SECRET@10.0.0.1/0?crawl=web", "redis://@10.0.0.1/0?crawl=web"),
+        ("rediss://me:SECRET@h:7000", "rediss://me@h:7000"),
+        ("redis+cluster://a:1,b:2", "redis+cluster://a:1,b:2"),
+    ):
+        write_settings(spool.folder, Settings(frontier=address, workers=3))
+        spool.ship()
+        kept = objects_server.body("web/1/lycosa.toml").decode()
+        assert f'frontier = "{shown}"' in kept
+        assert "SECRET" not in kept
+        assert "workers = 0" in kept, "a machine's own affair"
+        assert address in spool.folder.own_settings.read_text(), "this machine goes on with it"
 
 
 def test_a_bucket_that_is_not_there_is_the_operators_to_mend(objects_server: ObjectServer) -> None:
