@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -74,6 +76,12 @@ def store(space: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
         yield Store(space, web, redis, server)
 
 
+def said(capsys: pytest.CaptureFixture[str], *command: str) -> str:
+    capsys.readouterr()
+    assert main(command) == 0
+    return capsys.readouterr().out
+
+
 def test_two_machines_crawl_into_one_place(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     with store.start("one") as one, store.start("two") as two:
         for ended in (one.end(), two.end()):
@@ -83,9 +91,18 @@ def test_two_machines_crawl_into_one_place(store: Store, capsys: pytest.CaptureF
     machines = {key.split("-")[2] for key in store.server.keys() if "/warc/" in key}
     assert machines <= {"one", "two"}
     assert "web/1/report.html" in store.server.keys()
-    assert main(["query", "SELECT count(*) AS n FROM history", "--json", "--folder", str(store.place)]) == 0
-    assert main(["page", store.web.seeds[0], "--raw", "--folder", str(store.place)]) == 0
-    assert "<html" in capsys.readouterr().out.lower()
+    assert said(capsys, "page", store.web.seeds[0], "--raw", "--folder", str(store.place)).lower().count("<html") == 1
+    history = said(capsys, "query", "SELECT count(*) AS n FROM history", "--json", "--folder", str(store.place))
+    assert json.loads(history)["n"] > 12
+    status = json.loads(said(capsys, "status", "--json", "--folder", str(store.place)))
+    assert status["state"] == "finished: everything known has been visited"
+    assert status["disk_bytes"] > 10_000
+    assert (
+        json.loads(said(capsys, "why", store.web.seeds[0], "--json", "--folder", str(store.place)))["state"] == "stored"
+    )
+    wacz = store.space / "crawl.wacz"
+    said(capsys, "export", "--format", "wacz", "--out", str(wacz), "--folder", str(store.place))
+    assert zipfile.is_zipfile(wacz)
 
 
 def test_a_machine_killed_in_the_middle_of_an_upload_comes_back_and_ends_it(store: Store) -> None:
