@@ -385,6 +385,8 @@ class CurlFetcher:
         truncated = _truncation(slot, head, trouble)
         assert head is not None
         raw = slot.raw_body
+        # What follows may be large: nothing is held twice meanwhile.
+        slot.chunks.clear()
         decoded = decode(raw, _codings(head), request.max_bytes)
         if not truncated and (decoded.is_cut or decoded.is_damaged):
             truncated = "length" if decoded.is_cut else "coding"
