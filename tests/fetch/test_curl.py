@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import uvloop
 
-from lycosa.errors import AddressRefused, NoNetwork, Unreachable, VisitError
+from lycosa.errors import AddressRefused, NoNetwork, Shortage, Unreachable, VisitError
 from lycosa.fetch.curl import CurlFetcher
 from lycosa.fetch.dns import Resolver
 from lycosa.fetch.gate import AddressGate
@@ -194,6 +194,24 @@ async def test_a_host_is_not_blamed_for_a_network_that_is_gone(web: RawWeb, make
     web.answers["/"] = page(b"hello")
     await fetcher.fetch(web.url("/", "a.test"))
     assert (was_cut_off, fetcher.is_cut_off) == (True, False)
+    server.close()
+
+
+async def test_a_lack_of_descriptors_is_not_taken_for_a_network_that_is_gone(
+    web: RawWeb, make_fetcher: MakeFetcher
+) -> None:
+    server = NameServer()
+    server.failure = SERVFAIL
+    fetcher = make_fetcher(dns_servers=[await server.start()])
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with pytest.raises(NoNetwork):
+        await fetcher.fetch(web.url("/", "a.test"))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    try:
+        with pytest.raises(Shortage):
+            await fetcher.fetch(web.url("/", "b.test"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     server.close()
 
 
