@@ -284,13 +284,18 @@ def hold_folder(folder: CrawlFolder, settings: Settings) -> tuple[CrawlFolder, L
 
 def write_settings(folder: CrawlFolder, settings: Settings) -> None:
     """Keep the settings in force for the next start; in a folder of several machines, those that all share too."""
-    replace_file(folder.own_settings, as_toml(settings), folder.home)
+    _write_settings(folder.own_settings, settings, folder.home)
     if folder.seat:
         shown = common(settings)
         if folder.away:
             # On its way to a store that others may read.
             shown = msgspec.structs.replace(shown, frontier=_PASSWORD.sub(r"\1", shown.frontier))
-        replace_file(folder.settings, as_toml(shown), folder.home)
+        _write_settings(folder.settings, shown, folder.home)
+
+
+def _write_settings(path: Path, settings: Settings, beside: Path) -> None:
+    """A password is nobody's but the owner's of the crawl."""
+    replace_file(path, as_toml(settings), beside, is_private=bool(_PASSWORD.search(settings.frontier)))
 
 
 def write_seeds(folder: CrawlFolder, seeds: Iterable[ParsedUrl]) -> None:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from lycosa.build import write_settings
 from lycosa.errors import FolderInUse, SettingsError
+from lycosa.settings import Settings
 from lycosa.store.folder import CrawlFolder
 
 
@@ -78,3 +80,15 @@ def test_disk_usage_counts_every_file(folder: CrawlFolder) -> None:
     (folder.warc / "a").write_bytes(os.urandom(100_000))
     assert folder.disk_bytes() - before >= 100_000
     assert folder.free_bytes() > 0
+
+
+def test_settings_with_a_password_are_for_their_owner_only(folder: CrawlFolder) -> None:
+    for frontier, others in (("rocks", 0o044), ("redis://:secret@h/0", 0), ("redis://h/0", 0o044)):
+        write_settings(folder, Settings(frontier=frontier))
+        assert folder.own_settings.stat().st_mode & 0o077 == others & ~_umask()
+
+
+def _umask() -> int:
+    umask = os.umask(0)
+    os.umask(umask)
+    return umask

@@ -105,9 +105,11 @@ def publish(path: Path, *, durably: bool = True) -> None:
         sync_folder(path.parent)
 
 
-def replace_file(path: Path, text: str, beside: Path) -> None:
+def replace_file(path: Path, text: str, beside: Path, *, is_private: bool = False) -> None:
     """Write a small file whole or not at all, by way of a folder on the same disk where nobody else writes."""
     fresh = beside / f"{path.name}.new"
+    fresh.unlink(missing_ok=True)
+    fresh.touch(0o600 if is_private else 0o666)
     fresh.write_text(text, encoding="utf-8", errors="replace")
     fresh.replace(path)
 

@@ -178,7 +178,7 @@ def _week(web: Hosts, found: float, owners: npt.NDArray[np.int64] | None, worker
     for _ in range(WEEK_HOURS // STEP_HOURS):
         done = np.minimum(left, at_most)
         if owners is None:
-            done *= np.float32(min(1.0, capacity / done.sum(dtype=np.float64)))
+            done *= np.float32(min(1.0, capacity / max(done.sum(dtype=np.float64), 1e-9)))
         else:
             asked = np.bincount(owners, done, workers)
             done *= np.minimum(1.0, capacity / workers / np.maximum(asked, 1e-9)).astype(np.float32)[owners]
