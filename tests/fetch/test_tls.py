@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import ssl
-import subprocess
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -16,24 +14,17 @@ from lycosa.errors import VisitError
 from lycosa.fetch.curl import CurlFetcher
 from lycosa.model import Failure
 
+from .certificate import make_certificate, needs_openssl
 from .conftest import MakeFetcher
 from .rawweb import RawWeb, page
 
-pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+pytestmark = needs_openssl
 
 
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A certificate of its own for 127.0.0.1, with its key in the same file."""
-    file = tmp_path_factory.mktemp("tls") / "own.pem"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-         "-keyout", str(file), "-out", str(file) + ".crt", "-days", "2", "-subj", "/CN=own",
-         "-addext", "subjectAltName=IP:127.0.0.1"],
-        check=True, capture_output=True,
-    )  # fmt: skip
-    file.write_bytes(file.read_bytes() + Path(f"{file}.crt").read_bytes())
-    return file
+    return make_certificate(tmp_path_factory.mktemp("tls"))
 
 
 def server_context(certificate: Path, *protocols: str) -> ssl.SSLContext:

@@ -6,7 +6,6 @@ import ast
 import io
 import itertools
 import re
-import shutil
 import time
 import tomllib
 from collections.abc import AsyncIterator
@@ -30,6 +29,7 @@ from lycosa.store.record import RecordLost, read_record
 from lycosa.url.canonical import ParsedUrl, parse
 from lycosa.url.scope import Scope
 
+from ..fetch.certificate import make_certificate, needs_openssl
 from .canary import Canary
 from .conftest import SHORT, HandCrawl
 
@@ -374,22 +374,14 @@ async def test_a_hostile_validator_does_not_add_a_header(web: HandWeb, crawl: Ha
 
 
 @pytest.mark.row("S11")
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+@needs_openssl
 async def test_a_bad_certificate_is_recorded_and_nothing_is_fetched(
     web: HandWeb, crawl: HandCrawl, tmp_path_factory: pytest.TempPathFactory, record_property: Any
 ) -> None:
-    import subprocess
-
     from ..fetch.rawweb import RawWeb, page
     from ..fetch.test_tls import server_context
 
-    file = tmp_path_factory.mktemp("tls") / "own.pem"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-         "-keyout", str(file), "-out", f"{file}.crt", "-days", "2", "-subj", "/CN=own"],
-        check=True, capture_output=True,
-    )  # fmt: skip
-    file.write_bytes(file.read_bytes() + Path(f"{file}.crt").read_bytes())
+    file = make_certificate(tmp_path_factory.mktemp("tls"))
     secure = RawWeb()
     await secure.start(server_context(file, "http/1.1"))
     secure.answers = {"/robots.txt": page(b""), "/": page(b"<title>hello</title>")}
