@@ -88,7 +88,7 @@ class SimWeb:
     def __init__(
         self,
         plan: WebPlan,
-        listening: Listening = Listening(),  # noqa: B008 - a frozen value
+        listening: Listening = Listening(),
         *,
         clock: Callable[[], float] = time.time,
     ) -> None:
