@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
-from lycosa.frontier.rocks import RocksFrontier
+from lycosa.frontier.embedded import rocks_frontier
 from lycosa.frontier.rules import FrontierRules
 from lycosa.model import Kind, Lease, OutcomeKind, RobotsNews, Settlement, Target
 from lycosa.policy.politeness import Pace
@@ -66,7 +66,7 @@ def rules(args: argparse.Namespace) -> FrontierRules:
 
 
 async def fill(folder: Path, args: argparse.Namespace) -> dict[str, float]:
-    frontier = RocksFrontier(folder, rules(args))
+    frontier = rocks_frontier(folder, rules(args))
     for batch in targets(BATCH, 1, b"x" * 16):  # import and warm everything before the memory is measured
         del batch
     empty = rss_bytes()
@@ -97,7 +97,7 @@ async def fill(folder: Path, args: argparse.Namespace) -> dict[str, float]:
 
 async def visit(folder: Path, args: argparse.Namespace) -> dict[str, float]:
     began = time.perf_counter()
-    frontier = RocksFrontier(folder, rules(args))
+    frontier = rocks_frontier(folder, rules(args))
     opened = time.perf_counter() - began
     first = await frontier.take(0, 1)
     found = links(args, frontier.crawl_key())

@@ -19,7 +19,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from lycosa.frontier.redis import RedisFrontier
+from lycosa.frontier.redis.frontier import RedisFrontier
 from lycosa.frontier.rules import FrontierRules
 from lycosa.model import Kind, Lease, OutcomeKind, RobotsNews, Settlement, Target
 from lycosa.policy.politeness import Pace

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Sequence, Set
 from pathlib import Path
 from socket import gethostname
@@ -19,6 +18,7 @@ from lycosa.fetch.curl import CurlFetcher
 from lycosa.fetch.dns import Resolver
 from lycosa.fetch.gate import AddressGate
 from lycosa.fetch.turns import Turns
+from lycosa.frontier.redis.address import has_password, is_redis, redacted
 from lycosa.frontier.rules import FrontierRules
 from lycosa.gist import GistReader
 from lycosa.model import Links, Page, Response, Target, Visit
@@ -44,7 +44,8 @@ from lycosa.url.rules import CanonicalRules
 from lycosa.url.scope import Scope
 from lycosa.worker import Kept, Worker
 
-_PASSWORD = re.compile(r"(?<=://)([^/@:]*):[^/@]*(?=@)")
+# Beside the content groups: which crawl of a shared frontier this folder has taken part in.
+JOINED = "joined"
 
 
 def worker_count(settings: Settings) -> int:
@@ -99,7 +100,7 @@ def frontier_rules(settings: Settings, workers: int) -> FrontierRules:
     )
 
 
-def open_frontier(settings: Settings, folder: Path, workers: int, clock: Clock) -> EmbeddedFrontier:
+async def open_frontier(settings: Settings, folder: Path, workers: int, clock: Clock) -> EmbeddedFrontier:
     """The frontier that the settings name."""
     rules = frontier_rules(settings, workers)
     if has_regions(settings) and not is_shared(settings.frontier):
@@ -107,22 +108,48 @@ def open_frontier(settings: Settings, folder: Path, workers: int, clock: Clock) 
     # Imported here, since workers build all the rest but never a frontier.
     match settings.frontier:
         case "rocks":
-            from lycosa.frontier.rocks import RocksFrontier
+            from lycosa.frontier.embedded import rocks_frontier
 
-            return RocksFrontier(folder, rules, clock)
+            return rocks_frontier(folder, rules, clock)
         case "memory":
-            from lycosa.frontier.memory import MemoryFrontier
+            from lycosa.frontier.embedded import memory_frontier
 
-            return MemoryFrontier(rules, clock)
+            return memory_frontier(rules, clock)
         case address if is_shared(address):
-            from lycosa.dedupe.rocks import RocksContentGroups
-            from lycosa.frontier.redis import RedisFrontier
-
-            # Whoever has locked this folder on this machine is the only one of this name.
-            name = f"{gethostname()}:{folder.resolve()}"
-            return RedisFrontier(address, rules, name=name, groups=RocksContentGroups(folder), clock=clock)
+            return await _join_frontier(address, rules, folder, clock)
         case kind:
             raise SettingsError(f"frontier: no such kind {kind!r} (rocks, memory, redis://…)")
+
+
+async def _join_frontier(address: str, rules: FrontierRules, folder: Path, clock: Clock) -> EmbeddedFrontier:
+    from lycosa.dedupe.rocks import RocksContentGroups
+    from lycosa.frontier.redis.frontier import RedisFrontier
+
+    # Whoever has locked this folder on this machine is the only one of this name.
+    name, known_as = f"{gethostname()}:{folder}", joined_before(address, folder)
+    groups = RocksContentGroups(folder)
+    frontier = RedisFrontier(address, rules, name=name, groups=groups, clock=clock, known_as=known_as)
+    try:
+        await frontier.begin()
+    except BaseException:
+        await frontier.close()
+        raise
+    replace_file(folder / JOINED, f"{place_of(address)} {frontier.crawl_id}\n", folder)
+    return frontier
+
+
+def joined_before(address: str, folder: Path) -> str:
+    """The id of the crawl at this address, if it was crawled from this folder before; else empty."""
+    path = folder / JOINED
+    place, _, crawl = path.read_text(encoding="utf-8").strip().rpartition(" ") if path.exists() else ("", "", "")
+    return crawl if place == place_of(address) else ""
+
+
+def place_of(address: str) -> str:
+    """Where a shared frontier is, without anything that does not tell it from others."""
+    from lycosa.frontier.redis.address import parse_address
+
+    return str(parse_address(address))
 
 
 def begin_seconds(settings: Settings) -> float:
@@ -137,7 +164,7 @@ def begin_seconds(settings: Settings) -> float:
 
 def is_shared(frontier: str) -> bool:
     """Whether several machines may crawl together with this frontier."""
-    return frontier.startswith(("redis", "rediss")) and "://" in frontier
+    return is_redis(frontier)
 
 
 def has_regions(settings: Settings) -> bool:
@@ -145,16 +172,19 @@ def has_regions(settings: Settings) -> bool:
     return bool(settings.region or settings.region_rules or settings.region_by != "rules")
 
 
-async def agree(settings: Settings, seeds: Sequence[ParsedUrl], asked: Set[str]) -> tuple[Settings, list[ParsedUrl]]:
+async def agree(
+    settings: Settings, seeds: Sequence[ParsedUrl], asked: Set[str], folder: Path
+) -> tuple[Settings, list[ParsedUrl]]:
     """The settings and seeds by which all machines of a crawl go; a crawl of one machine has its own.
 
-    `asked` are the settings that the operator named here and now.
+    `asked` are the settings that the operator named here and now, `folder` is that of the frontier.
     """
     if not is_shared(settings.frontier):
         return settings, list(seeds)
-    from lycosa.frontier.redis_agree import agree as agree_in_store
+    from lycosa.frontier.redis.agreement import agree as agree_in_store
 
-    agreed, urls = await agree_in_store(settings, [seed.url for seed in seeds], asked)
+    known_as = joined_before(settings.frontier, folder)
+    agreed, urls = await agree_in_store(settings, [seed.url for seed in seeds], asked, known_as)
     return agreed, parse_seeds(urls)
 
 
@@ -289,13 +319,13 @@ def write_settings(folder: CrawlFolder, settings: Settings) -> None:
         shown = common(settings)
         if folder.away:
             # On its way to a store that others may read.
-            shown = msgspec.structs.replace(shown, frontier=_PASSWORD.sub(r"\1", shown.frontier))
+            shown = msgspec.structs.replace(shown, frontier=redacted(shown.frontier))
         _write_settings(folder.settings, shown, folder.home)
 
 
 def _write_settings(path: Path, settings: Settings, beside: Path) -> None:
     """A password is nobody's but the owner's of the crawl."""
-    replace_file(path, as_toml(settings), beside, is_private=bool(_PASSWORD.search(settings.frontier)))
+    replace_file(path, as_toml(settings), beside, is_private=has_password(settings.frontier))
 
 
 def write_seeds(folder: CrawlFolder, seeds: Iterable[ParsedUrl]) -> None:

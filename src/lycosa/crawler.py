@@ -105,9 +105,7 @@ class Visitor:
 
     async def _visit_page(self, lease: Lease) -> Outcome:
         target = lease.target
-        if refusal := await self._rulebook.refusal(lease):
-            return Refused(refusal)
-        if refused := await self._sitebook.refusal(lease):
+        if refused := await self._rulebook.refusal(lease) or await self._sitebook.refusal(lease):
             return refused
         asked_for_changes = conditions(lease.validators)
         response = await self._fetcher.fetch(target.url, address=await self._address(lease), headers=asked_for_changes)
@@ -164,11 +162,13 @@ class Visitor:
             news = self._rulebook.left(origin, refused.reason, self._clock())
             return msgspec.structs.replace(refused, robots=news)
         previous = await self._rulebook.previous(origin)
+        if previous and previous.failures:
+            self._fetcher.look_again(target.host)
         try:
             address = await self._address(lease)
             response = await self._fetcher.fetch(target.url, address=address, max_body_bytes=MAX_ROBOTS_BYTES)
         except VisitError as error:
-            news = self._rulebook.unanswered(origin, error, previous, self._clock())
+            news = self._rulebook.unanswered(lease, error, previous, self._clock())
             return Read(None, [], news, note=str(error))
         now = self._clock()
         if not (response.is_redirect and response.header("location")):
@@ -178,13 +178,11 @@ class Visitor:
         further = self._discovery.robots_elsewhere(target, response.header("location"))
         if further is None or target.redirects >= MAX_ROBOTS_REDIRECTS:
             return Read(response, [], self._rulebook.gave_up(origin, now), note="redirects without an end")
-        return Moved(response, further.url, [further], self._rulebook.redirected(origin, now))
+        return Moved(response, further.url, [further], self._rulebook.redirected(origin, further.host, now))
 
     async def _read_sitemap(self, lease: Lease) -> Outcome:
         target = lease.target
-        if refusal := await self._rulebook.refusal(lease):
-            return Refused(refusal)
-        if refused := await self._sitebook.refusal(lease):
+        if refused := await self._rulebook.refusal(lease) or await self._sitebook.refusal(lease):
             return refused
         address = await self._address(lease)
         response = await self._fetcher.fetch(target.url, address=address, max_body_bytes=MAX_SITEMAP_BYTES)
@@ -202,9 +200,7 @@ class Visitor:
 
     async def _probe(self, lease: Lease) -> Outcome:
         """What the host answers to a URL that cannot exist: pages that look like it are none."""
-        if refusal := await self._rulebook.refusal(lease):
-            return Refused(refusal)
-        if refused := await self._sitebook.refusal(lease):
+        if refused := await self._rulebook.refusal(lease) or await self._sitebook.refusal(lease):
             return refused
         try:
             response = await self._fetcher.fetch(lease.target.url, address=await self._address(lease))

@@ -51,6 +51,12 @@ class EmbeddedFrontier(Frontier, Duplicates, Protocol):
 
     def crawl_key(self) -> bytes: ...
 
+    def listen(self, tell: Callable[[], None]) -> None:
+        """Be told when something may have become available without anything that was asked here."""
+
+    def give_up(self) -> None:
+        """Wait no longer for a backend that does not answer."""
+
 
 class Dispatch(Protocol):
     """What a worker needs of the rest of the crawl."""
@@ -90,6 +96,7 @@ class Counter:
         self._news = asyncio.Event()
         self.is_over = False
         self.on_settled: Callable[[Sequence[Settlement]], None] = lambda settlements: None
+        frontier.listen(self.tell)
 
     def window(self, worker: int) -> LocalDispatch:
         """The counter as one worker sees it."""
@@ -120,7 +127,8 @@ class Counter:
         if not self._begin_seconds:
             return leases
         begin_by = asked_at + self._begin_seconds
-        return [msgspec.structs.replace(lease, begin_by=begin_by) for lease in leases]
+        # One from another machine has been on its way for a while.
+        return [msgspec.structs.replace(lease, begin_by=min(begin_by, lease.begin_by or begin_by)) for lease in leases]
 
     def _is_hopeless(self) -> bool:
         due = self.frontier.idle_until()

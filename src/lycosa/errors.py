@@ -22,6 +22,9 @@ _SHORT = (
     errno.ENOMEM,
     errno.ENOBUFS,
 )
+# A library may quote a page.
+MAX_SHORT_CHARACTERS = 100
+DOES_NOT_RESOLVE = "does not resolve"
 
 
 class LycosaError(Exception):
@@ -69,9 +72,26 @@ class VisitError(LycosaError):
         # Whether a request may have reached the host: only then does the host's pause count.
         self.sent = sent
 
+    @property
+    def in_short(self) -> str:
+        """What happened in a few words, the same for all to whom it happened: `connect: Connection refused`."""
+        # Libraries begin with what they did and where, end with what went wrong, and add its number in brackets.
+        last = self.detail.rpartition(":")[2].partition(" (")[0].strip()
+        # Of a timeout they tell the milliseconds.
+        words = f"{self.reason.value}: {last}" if last and self.reason is not Failure.TIMEOUT else self.reason.value
+        return "".join(each if each.isprintable() else "?" for each in words[:MAX_SHORT_CHARACTERS])
+
 
 class Unreachable(VisitError):
     """No whole HTTP response came back."""
+
+
+class NoSuchName(Unreachable):
+    """The name servers have spoken: there is no such name, or no address under it."""
+
+    @property
+    def in_short(self) -> str:
+        return DOES_NOT_RESOLVE
 
 
 class AddressRefused(VisitError):

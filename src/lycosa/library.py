@@ -130,14 +130,14 @@ class Crawler:
     async def _running(self, folder: CrawlFolder) -> AsyncIterator[asyncio.Task[None]]:
         """The crawl, as a task that ends with the last page; everything is closed when the context ends."""
         settings = self._settings
-        settings, seeds = await agree(settings, self._seeds, self._asked)
+        settings, seeds = await agree(settings, self._seeds, self._asked, folder.frontier)
         write_settings(folder, settings)
         write_seeds(folder, seeds)
         recover_folder(settings, folder)
         recover_siblings(settings, folder)
         clock = steady_clock()
         self._waiting = waiting = _WaitingPages()
-        self._frontier = frontier = open_frontier(settings, folder.frontier, 1, clock)
+        self._frontier = frontier = await open_frontier(settings, folder.frontier, 1, clock)
         try:
             self._counter = counter = Counter(frontier, clock, settings.max_wait_seconds, begin_seconds(settings))
             key = frontier.crawl_key()

@@ -24,6 +24,7 @@ class Refusal(Enum):
 
     ROBOTS = "robots.txt disallows it"
     ROBOTS_UNREACHABLE = "robots.txt could not be read, so nothing may be fetched"
+    NAME = "its name does not resolve"
     ADDRESS = "its address is in a network that is not open to this crawl"
     VARIANT = "it differs from another URL only in what changes nothing on its site"
     MIRROR = "its host shows the same pages as another"
@@ -70,6 +71,10 @@ class Target(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     origin: str = ""
     # How many workers died while they read its page.
     crashes: int = 0
+    # How often it was visited before.
+    visits: int = 0
+    # It made room once for others of its host, since URLs like it failed.
+    was_aside: bool = False
 
 
 class Validators(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
@@ -125,6 +130,8 @@ class RobotsNews(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
     crawl_delay_seconds: float = 0.0
     # True while robots.txt could not be read and another try is due: the origin's targets wait.
     is_pending: bool = False
+    # Why it could not be read, in a few words: "does not resolve", "connect: refused".
+    trouble: str = ""
 
 
 class SiteNews(msgspec.Struct, frozen=True, array_like=True):

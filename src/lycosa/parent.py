@@ -155,7 +155,7 @@ class Parent:
         return arrival.done()
 
     async def _crawl(self, seeds: Sequence[ParsedUrl], *, revisit: bool) -> Ending:
-        self._settings, seeds = await agree(self._settings, seeds, self._asked)
+        self._settings, seeds = await agree(self._settings, seeds, self._asked, self._folder.frontier)
         patience = Patience(self._folder.path)
         while True:
             try:
@@ -180,7 +180,8 @@ class Parent:
             recover_siblings(self._settings, self._folder)
         if self._shipper:
             await asyncio.to_thread(self._shipper.start)
-        self._frontier = frontier = open_frontier(self._settings, self._folder.frontier, self._workers, self._clock)
+        frontier = await open_frontier(self._settings, self._folder.frontier, self._workers, self._clock)
+        self._frontier = frontier
         self._counter = Counter(frontier, self._clock, self._settings.max_wait_seconds, begin_seconds(self._settings))
         self._counter.on_settled = self.tally.add
         try:

@@ -101,6 +101,9 @@ class Fetcher(Protocol):
     async def address_of(self, host: str, usual: str) -> str:
         """Where a host is to be asked: at its usual address while its name still leads there. Raises `VisitError`."""
 
+    def look_again(self, host: str) -> None:
+        """A name that led nowhere is asked for anew, however lately it was."""
+
     async def fetch(
         self, url: str, *, address: str = "", headers: Sequence[tuple[str, str]] = (), max_body_bytes: int | None = None
     ) -> Response:

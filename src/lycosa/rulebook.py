@@ -8,10 +8,12 @@ from typing import NamedTuple
 import msgspec
 
 from lycosa.dispatch import Dispatch
-from lycosa.errors import AddressRefused, VisitError
+from lycosa.errors import DOES_NOT_RESOLVE, AddressRefused, NoSuchName, VisitError
 from lycosa.model import Lease, Refusal, Response, RobotsNews, origin_of
+from lycosa.outcome import Refused
 from lycosa.policy.robots import (
     DISALLOW_ALL,
+    NAME_RETRY_SECONDS,
     RobotsKind,
     RobotsMatcher,
     RobotsRecord,
@@ -39,12 +41,13 @@ class Ruling(msgspec.Struct, frozen=True, array_like=True):
     is_address_refused: bool = False
     # Not asked for, since nothing of its site is worth a request: the name of that refusal.
     left_for: str = ""
+    trouble: str = ""  # why robots.txt could not be read
 
 
 class _Entry(NamedTuple):
     fetched_at: float
     matcher: RobotsMatcher
-    refusal: Refusal  # the reason where the matcher says no
+    refused: Refused  # how a visit ends where the matcher says no
     usages: list[tuple[RobotsMatcher, Usage]]  # each holds where its matcher says no
     weight: int
 
@@ -64,11 +67,11 @@ class Rulebook:
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
         self._weight = 0
 
-    async def refusal(self, lease: Lease) -> Refusal | None:
+    async def refusal(self, lease: Lease) -> Refused | None:
         """Why this target may not be fetched; None if it may."""
         url = lease.target.url
         entry = await self._entry(lease)
-        return None if entry.matcher.allows(path_and_query(url)) else entry.refusal
+        return None if entry.matcher.allows(path_and_query(url)) else entry.refused
 
     async def usage(self, lease: Lease) -> Usage:
         """What robots.txt says of the use of this target."""
@@ -90,14 +93,21 @@ class Rulebook:
         record = robots_verdict(
             response.status, response.body, self._agent, now, previous, cache_seconds=self._cache_seconds
         )
-        return self._news(origin, Ruling(record)), record.rules.sitemaps
+        trouble = f"status {response.status}" if record.failures else ""
+        return self._news(origin, Ruling(record, trouble=trouble)), record.rules.sitemaps
 
-    def unanswered(self, origin: str, error: VisitError, previous: RobotsRecord | None, now: float) -> RobotsNews:
+    def unanswered(self, lease: Lease, error: VisitError, previous: RobotsRecord | None, now: float) -> RobotsNews:
         """The news when there was no answer."""
+        target = lease.target
         if isinstance(error, AddressRefused):
             record = RobotsRecord(RobotsKind.DISALLOW_ALL, DISALLOW_ALL, now, now + self._cache_seconds)
-            return self._news(origin, Ruling(record, is_address_refused=True))
-        return self._news(origin, Ruling(robots_verdict(None, b"", self._agent, now, previous)))
+            return self._news(target.origin, Ruling(record, is_address_refused=True))
+        # Whoever answered with a redirect has a name, and so has a host that was found at an address before.
+        is_name_unknown = isinstance(error, NoSuchName) and not target.redirects and not lease.address
+        record = robots_verdict(None, b"", self._agent, now, previous, is_name_unknown=is_name_unknown)
+        trouble = f"{target.host} {error.in_short}" if target.redirects else error.in_short
+        tries = min(self._tries, len(NAME_RETRY_SECONDS)) if is_name_unknown else self._tries
+        return self._news(target.origin, Ruling(record, trouble=trouble), tries)
 
     def left(self, origin: str, refusal: Refusal, now: float) -> RobotsNews:
         """It was not asked for, since nothing behind it is worth a request."""
@@ -109,22 +119,24 @@ class Rulebook:
         return self._news(origin, Ruling(robots_verdict(404, b"", self._agent, now)))
 
     @staticmethod
-    def redirected(origin: str, now: float) -> RobotsNews:
-        """The answer is to be had elsewhere: the origin's targets wait for it."""
-        return RobotsNews(origin, 0.0, now + REDIRECT_WAIT_SECONDS, b"", is_pending=True)
+    def redirected(origin: str, host: str, now: float) -> RobotsNews:
+        """The answer is to be had from another host: the origin's targets wait for it."""
+        trouble = f"redirected to {host}"
+        return RobotsNews(origin, 0.0, now + REDIRECT_WAIT_SECONDS, b"", is_pending=True, trouble=trouble)
 
-    def _news(self, origin: str, ruling: Ruling) -> RobotsNews:
+    def _news(self, origin: str, ruling: Ruling, tries: int | None = None) -> RobotsNews:
+        """The news of a ruling: pending while it may yet become another, by so many tries as a URL has if not told."""
         record = ruling.record
+        tries = self._tries if tries is None else tries
         crawl_delay_seconds = record.rules.crawl_delay_seconds or 0.0
-        is_asked = not (ruling.is_address_refused or ruling.left_for)
-        is_unreachable = record.kind is RobotsKind.DISALLOW_ALL and is_asked
         return RobotsNews(
             origin,
             record.fetched_at,
             max(record.expires_at, record.fetched_at + 2 * crawl_delay_seconds + MIN_HOLD_SECONDS),
             _encode(ruling),
             crawl_delay_seconds=crawl_delay_seconds,
-            is_pending=is_unreachable and record.failures <= self._tries,
+            is_pending=record.kind is RobotsKind.DISALLOW_ALL and 0 < record.failures <= tries,
+            trouble=ruling.trouble,
         )
 
     async def _entry(self, lease: Lease) -> _Entry:
@@ -141,7 +153,7 @@ class Rulebook:
         rules = ruling.record.rules
         weight = len(rules.rules) + RULES_PER_ORIGIN
         usages = [_usage_rule(statement) for _, statement in rules.usages]
-        entry = _Entry(ruling.record.fetched_at, RobotsMatcher(rules), _refusal_of(ruling), usages, weight)
+        entry = _Entry(ruling.record.fetched_at, RobotsMatcher(rules), _refused_by(ruling), usages, weight)
         self._forget(origin)
         self._entries[origin] = entry
         self._weight += weight
@@ -162,10 +174,14 @@ def _usage_rule(statement: str) -> tuple[RobotsMatcher, Usage]:
     return RobotsMatcher(RobotsRules(rules=((False, escape_pattern(pattern)),))), usage_in(rest)
 
 
-def _refusal_of(ruling: Ruling) -> Refusal:
+def _refused_by(ruling: Ruling) -> Refused:
+    """How the visit of a target ends that this ruling forbids."""
     if ruling.is_address_refused:
-        return Refusal.ADDRESS
+        return Refused(Refusal.ADDRESS)
     if ruling.left_for:
-        return Refusal[ruling.left_for]
-    is_unreachable = ruling.record.kind is RobotsKind.DISALLOW_ALL
-    return Refusal.ROBOTS_UNREACHABLE if is_unreachable else Refusal.ROBOTS
+        return Refused(Refusal[ruling.left_for])
+    if ruling.record.kind is not RobotsKind.DISALLOW_ALL:
+        return Refused(Refusal.ROBOTS)
+    if ruling.trouble == DOES_NOT_RESOLVE:
+        return Refused(Refusal.NAME)
+    return Refused(Refusal.ROBOTS_UNREACHABLE, ruling.trouble)

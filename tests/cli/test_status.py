@@ -1,17 +1,25 @@
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from lycosa.cli import status as command
 from lycosa.cli.main import main
-from lycosa.frontier.tables import Tables, encode
+from lycosa.frontier.records import HostRecord, Lane, encode
+from lycosa.frontier.rocks.tables import RocksTables
+from lycosa.frontier.rules import OriginState
+from lycosa.frontier.tables import HOSTS, Batch
+from lycosa.frontier.view import Crew, Machine, Shares, open_rocks_view
 from lycosa.store.folder import CrawlFolder
 
+from .rows import change_rows, crawl_of
 from .world import World
 
 
@@ -51,11 +59,15 @@ def test_a_running_crawl_is_seen_and_not_disturbed(
     world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = CrawlFolder(shutil.copytree(world.folder.path, tmp_path / "crawl"))
-    tables = Tables(folder.frontier)
-    with folder.lock():
-        status = status_of(folder.path, capsys)
-        assert (status["state"], status["process"]) == ("running", os.getpid())
-    tables.close()
+
+    async def look_while_it_is_open() -> None:
+        tables = RocksTables(folder.frontier)
+        with folder.lock():
+            status = status_of(folder.path, capsys)
+            assert (status["state"], status["process"]) == ("running", os.getpid())
+        await tables.close()
+
+    asyncio.run(look_while_it_is_open())
     assert status_of(folder.path, capsys)["process"] == 0
 
 
@@ -107,12 +119,13 @@ def test_a_host_that_bans_is_named_with_the_time_of_the_next_try(
     begun: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = CrawlFolder(shutil.copytree(begun.folder.path, tmp_path / "crawl"))
-    tables = Tables(folder.frontier)
-    record = tables.host("a.test")
+    with closing(open_rocks_view(folder.frontier)) as view:
+        record = view.host("a.test")
     assert record is not None
     record.ban, record.failures, record.free_at = "banned: 403, cf-mitigated", 5, time.time() + 1800
-    tables.hosts[b"a.test"] = encode(record)
-    tables.close()
+    batch = Batch()
+    batch.put(HOSTS, b"a.test", encode(record))
+    change_rows(folder.frontier, batch)
     banned = status_of(folder.path, capsys)["banned"]
     assert isinstance(banned, list)
     assert [(host["host"], host["said"]) for host in banned] == [("a.test", "banned: 403, cf-mitigated")]
@@ -122,3 +135,81 @@ def test_a_host_that_bans_is_named_with_the_time_of_the_next_try(
     assert "the end of its ban" in out
     assert main(["why", begun.url("/one"), "--folder", str(folder.path)]) == 0
     assert "the end of its ban (banned: 403, cf-mitigated): next try in" in capsys.readouterr().out
+
+
+# ---- what is in the tables
+
+
+def host_in_trouble(name: str, *, queued: int = 1, **states: OriginState) -> HostRecord:
+    origins = {f"{scheme}://{name}": state for scheme, state in states.items()}
+    lanes = [Lane(number, {"http": "", "https": "s"}[scheme], 6, end=1) for number, scheme in enumerate(states)]
+    for lane in lanes:
+        lane.entries = queued
+    return HostRecord(name, 1, queued=queued * len(lanes), lanes=lanes, origins=origins)
+
+
+def printed(status: command.Status, capsys: pytest.CaptureFixture[str], now: float) -> str:
+    command.print_status(status, now)
+    return capsys.readouterr().out
+
+
+def test_machines_are_named_with_who_is_silent_and_what_they_wait_for(capsys: pytest.CaptureFixture[str]) -> None:
+    machines = [
+        Machine("m1", 2, "eu", 0.5, is_silent=False, waits_for="", partitions=1),
+        Machine("m2", 1, "", 0.5, is_silent=False, waits_for="a network", partitions=30),
+        Machine("m3", 4, "", 75.0, is_silent=True, waits_for="", partitions=31),
+    ]
+    status = command.read_status(crawl_of(Batch(), crew=Crew(machines, 2)), 10)
+    assert status.state == "running"
+    assert status.machines == ["m1 (2 workers, region eu)", "m2 (1 worker)"]
+    out = printed(status, capsys, time.time())
+    assert "m1 (2 workers, region eu): 1 partition\n" in out
+    assert "m2 (1 worker): 30 partitions, waits for a network\n" in out
+    assert "m3 (4 workers): silent for 1 min 15 s, has 31 partitions\n" in out
+    assert "no owner  2 partitions, whose hosts nobody visits now\n" in out
+
+
+def test_a_crawl_whose_machines_are_all_silent_does_not_run(capsys: pytest.CaptureFixture[str]) -> None:
+    silent = Machine("m3", 4, "", 75.0, is_silent=True, waits_for="", partitions=64)
+    status = command.read_status(crawl_of(Batch(), crew=Crew([silent], 0)), 10)
+    assert (status.state, status.machines) == ("finished: everything known has been visited", [])
+    assert "m3 (4 workers): silent for" in printed(status, capsys, time.time())
+
+
+def test_a_crawl_that_nobody_takes_part_in_lacks_no_owner(capsys: pytest.CaptureFixture[str]) -> None:
+    status = command.read_status(crawl_of(Batch(), crew=Crew([], 64)), 10)
+    assert "no owner" not in printed(status, capsys, time.time())
+
+
+def test_a_balanced_crawl_tells_how_evenly_it_is_spread(capsys: pytest.CaptureFixture[str]) -> None:
+    status = command.read_status(crawl_of(Batch(), shares=Shares([0, 10], 3)), 10)
+    assert status.balance == command.WorkerBalance([0, 10], 1.0, 3)
+    assert "2 workers had 0 to 10 requests each, variation 100.0%" in printed(status, capsys, time.time())
+
+
+def test_origins_in_trouble_are_named_with_the_reason_and_the_next_try(capsys: pytest.CaptureFixture[str]) -> None:
+    now = float(int(time.time()))
+    refused = OriginState(0.0, now + 3000, is_pending=True, trouble="connect: refused")
+    well = OriginState(now, now + 3000)
+    hosts = [host_in_trouble(f"h{number}", queued=number, http=refused) for number in range(1, 5)]
+    hosts.append(host_in_trouble("both", queued=9, http=well, https=OriginState(now, now + 9000, rest_until=now + 600)))
+    status = command.read_status(crawl_of(Batch(), *hosts), 2)
+    assert [each.origin for each in status.troubled] == ["https://both", "http://h4"]
+    assert status.troubled_origins == 5
+    # The other origin of this host goes on.
+    assert [host.waits_for for host in status.hosts if host.host == "both"] == ["its turn"]
+    (waits_for,) = (host.waits_for for host in status.hosts if host.host == "h4")
+    assert waits_for.startswith("the next try, in 49 min")
+    assert waits_for.endswith("its robots.txt could not be read (connect: refused)")
+    out = printed(status, capsys, now)
+    assert "origins in trouble" in out
+    assert "https://both       9  it failed again and again" in out
+    assert "http://h4          4  its robots.txt could not be read (connect: refused)  in 50 min 00 s" in out
+    assert "and 3 more" in out
+
+
+def test_nobody_is_in_trouble_where_none_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    host = host_in_trouble("a", http=OriginState(0.0, time.time() + 300, is_pending=True))
+    status = command.read_status(crawl_of(Batch(), host), 0)
+    assert (status.troubled, status.troubled_origins, status.hosts) == ([], 0, [])
+    assert "in trouble" not in printed(status, capsys, time.time())

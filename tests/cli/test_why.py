@@ -8,8 +8,15 @@ from typing import Any
 import pytest
 
 from lycosa.cli.main import main
-from lycosa.frontier.tables import Tables
+from lycosa.cli.why import Answer, explain
+from lycosa.frontier.entries import encode_block, entry_of
+from lycosa.frontier.records import HostRecord, Lane, block_key
+from lycosa.frontier.rules import OriginState
+from lycosa.frontier.tables import META, QUEUE, Batch
+from lycosa.model import Target
+from lycosa.url.fingerprint import Fingerprinter
 
+from .rows import KEY, change_rows, crawl_of
 from .world import World
 
 
@@ -104,12 +111,55 @@ def test_what_is_no_url_is_rejected(world: World, capsys: pytest.CaptureFixture[
 
 def test_a_bloom_filter_leaves_a_doubt(world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     copy = World(type(world.folder)(shutil.copytree(world.folder.path, tmp_path / "crawl")), world.web)
-    tables = Tables(copy.folder.frontier)
-    tables.meta[b"seen"] = b"bloom"
-    tables.close()
+    batch = Batch()
+    batch.put(META, b"seen", b"bloom")
+    change_rows(copy.folder.frontier, batch)
     assert "taken for known" in why(copy, world.url("/never"), capsys)["facts"]["certainty"]
 
 
 def test_people_read_sentences(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["why", world.url("/private/x"), *world.place]) == 0
     assert "It was not requested: robots.txt disallows it." in capsys.readouterr().out
+
+
+# ---- what is in the tables
+
+NOW = 1_700_000_000.0
+
+
+def explained(url: str, *queued: str, **states: OriginState) -> Answer:
+    """What is said of a URL while these are queued on the host a, whose origins stand like this."""
+    batch, marks = Batch(), {"http": "", "https": "s"}
+    lanes = []
+    for number, scheme in enumerate(states):
+        targets = [Target(url, "a", Fingerprinter(KEY).fingerprint(url)) for url in queued if f"{scheme}:" in url]
+        batch.put(QUEUE, block_key(1, number, 0), encode_block([entry_of(target) for target in targets]))
+        lanes.append(Lane(number, marks[scheme], 6, end=1, entries=len(targets)))
+    origins = {f"{scheme}://a": state for scheme, state in states.items()}
+    host = HostRecord("a", 1, queued=len(queued), lanes=lanes, origins=origins, nearest="eu")
+    return explain(crawl_of(batch, host), url, NOW)
+
+
+def test_a_url_whose_origin_is_set_aside_says_which_why_and_until_when() -> None:
+    origins = {
+        "http": OriginState(NOW, NOW + 1000),
+        "https": OriginState(0.0, NOW + 300, is_pending=True, trouble="does not resolve"),
+    }
+    queued = ("http://a/1", "https://a/1", "https://a/2")
+    answer = explained("https://a/2", *queued, **origins)
+    facts = dict(answer.facts)
+    assert (answer.state, answer.sentence) == ("queued", "It is queued, to be visited once its origin can be asked.")
+    assert facts["set aside"] == "https://a: its robots.txt could not be read (does not resolve)"
+    assert facts["next try"] == "in 5 min 00 s (2023-11-14 22:18:20 UTC)"
+    assert (facts["place"], facts["region"]) == ("3 of 3 on a", "eu")
+    well = explained("http://a/1", *queued, **origins)
+    assert well.sentence == "It is queued, to be visited."
+    assert "set aside" not in dict(well.facts)
+
+
+def test_a_robots_file_that_cannot_be_read_says_why_and_when_it_is_tried_again() -> None:
+    state = OriginState(0.0, NOW + 300, is_pending=True, trouble="connect: refused")
+    answer = explained("http://a/robots.txt", http=state)
+    assert answer.state == "failed"
+    assert dict(answer.facts)["set aside"].endswith("(connect: refused)")
+    assert dict(answer.facts)["next try"].startswith("in 5 min")

@@ -25,6 +25,7 @@ async def test_a_server_error_means_that_nothing_is_allowed(web: HandWeb, crawl:
     seed = web.page("http://a.test/", page())
     assert await crawl(seed) == {seed: "refused"}
     assert paths(web) == []
+    assert crawl.row(seed)["error"].endswith(f"so nothing may be fetched: status {status}")
 
 
 async def test_while_tries_are_left_the_pages_of_a_host_without_robots_wait(web: HandWeb, crawl: HandCrawl) -> None:

@@ -381,7 +381,7 @@ async def test_a_host_whose_name_does_not_exist_is_closed(web: HandWeb, crawl: H
     nowhere = web.url("nowhere.test")
     seed = web.page("http://a.test/", page(nowhere))
     assert await crawl(seed) == {seed: "stored", nowhere: "refused"}
-    assert "robots.txt could not be read" in crawl.row(nowhere)["error"]
+    assert crawl.row(nowhere)["error"] == "its name does not resolve"
 
 
 async def test_the_pages_of_a_host_out_of_reach_are_kept_while_tries_are_left(web: HandWeb, crawl: HandCrawl) -> None:

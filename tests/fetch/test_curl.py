@@ -141,6 +141,7 @@ async def test_codings_come_off_and_the_raw_body_stays(web: RawWeb, fetcher: Cur
 async def test_a_closed_port_fails_without_a_request(fetcher: CurlFetcher) -> None:
     failure = await failure_of(fetcher, "http://127.0.0.1:1/")
     assert failure.reason is Failure.CONNECT
+    assert failure.in_short == "connect: Connection refused"
     assert not failure.sent
 
 

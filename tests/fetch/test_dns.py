@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from lycosa.errors import SettingsError, Unreachable
+from lycosa.errors import NoSuchName, SettingsError, Unreachable
 from lycosa.fetch.dns import MAX_STALE_SECONDS, MAX_TTL_SECONDS, NEGATIVE_SECONDS, Resolver
 from lycosa.model import Failure
 
@@ -100,6 +100,29 @@ async def test_unknown_names_are_remembered_for_five_minutes(
     clock.now += 2
     server.records["no.test", "A"] = ["192.0.2.1"]
     assert await resolver.addresses("no.test") == ("192.0.2.1",)
+
+
+async def test_a_name_that_led_nowhere_can_be_looked_for_again_at_once(server: NameServer, resolver: Resolver) -> None:
+    server.records["a.test", "A"] = ["192.0.2.1"]
+    await resolver.addresses("a.test")
+    await failure_of(resolver, "no.test")
+    for host in ("No.test.", "a.test", "never-asked.test", "127.0.0.1", ""):
+        resolver.forget_absence(host)
+    await failure_of(resolver, "no.test")
+    await resolver.addresses("a.test")
+    assert server.queries == {("no.test", "A"): 2, ("a.test", "A"): 1}
+
+
+async def test_a_name_without_an_address_is_told_from_servers_that_fail(server: NameServer, resolver: Resolver) -> None:
+    server.records["text-only.test", "TXT"] = []
+    for host in ("no.test", "text-only.test", "a..b"):
+        failure = await failure_of(resolver, host)
+        assert isinstance(failure, NoSuchName)
+        assert failure.in_short == "does not resolve"
+    server.failure = SERVFAIL
+    failure = await failure_of(resolver, "broken.test")
+    assert not isinstance(failure, NoSuchName)
+    assert failure.in_short.startswith("dns: ")
 
 
 @pytest.mark.parametrize(("ttl", "known_seconds"), [(0, 60.0), (2**31 - 1, MAX_TTL_SECONDS)])

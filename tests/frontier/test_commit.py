@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from lycosa.errors import BackendLost
-from lycosa.frontier.commit import GroupCommit
+from lycosa.frontier.rocks.commit import GroupCommit
 
 
 class Disk:

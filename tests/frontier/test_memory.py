@@ -7,7 +7,7 @@ import pytest
 
 from lycosa.build import open_frontier
 from lycosa.errors import SettingsError
-from lycosa.frontier.memory import MemoryFrontier
+from lycosa.frontier.embedded import memory_frontier
 from lycosa.frontier.rules import FrontierRules
 from lycosa.settings import Settings
 
@@ -18,10 +18,7 @@ from .stage import FakeClock, OpenFrontier
 class TestMemoryFrontier(FrontierContract):
     @pytest.fixture
     def open_frontier(self) -> OpenFrontier:
-        def opened(rules: FrontierRules, clock: FakeClock) -> MemoryFrontier:
-            return MemoryFrontier(rules, clock)
-
-        return opened
+        return memory_frontier
 
 
 @pytest.mark.parametrize("change", [{"region": "eu"}, {"region_rules": {"de": "eu"}}, {"region_by": "connect time"}])
@@ -31,6 +28,6 @@ def test_one_machine_has_no_regions(tmp_path: Path, change: dict[str, Any]) -> N
 
 
 def test_the_key_of_a_crawl_is_long_and_its_own() -> None:
-    keys = {MemoryFrontier(FrontierRules()).crawl_key() for _ in range(2)}
+    keys = {memory_frontier(FrontierRules()).crawl_key() for _ in range(2)}
     assert len(keys) == 2
     assert all(len(key) == 16 for key in keys)

@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from lycosa.frontier.redis import RedisFrontier
+from lycosa.frontier.redis.frontier import RedisFrontier
 from lycosa.frontier.rules import FrontierRules
 
 from .contract import FrontierContract

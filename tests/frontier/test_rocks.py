@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from lycosa.frontier.rocks import RocksFrontier
+from lycosa.frontier.embedded import EmbeddedFrontier, rocks_frontier
 from lycosa.frontier.rules import FrontierRules
 
 from .contract import FrontierContract
@@ -15,7 +15,7 @@ from .stage import FakeClock, OpenFrontier
 class TestRocksFrontier(FrontierContract):
     @pytest.fixture
     def open_frontier(self, folder: Path) -> OpenFrontier:
-        return lambda rules, clock: RocksFrontier(folder, rules, clock)
+        return lambda rules, clock: rocks_frontier(folder, rules, clock)
 
 
 class TestRocksFrontierWithBloom(FrontierContract):
@@ -25,8 +25,8 @@ class TestRocksFrontierWithBloom(FrontierContract):
 
     @pytest.fixture
     def open_frontier(self, folder: Path) -> OpenFrontier:
-        def opened(rules: FrontierRules, clock: FakeClock) -> RocksFrontier:
+        def opened(rules: FrontierRules, clock: FakeClock) -> EmbeddedFrontier:
             chosen = msgspec.structs.replace(rules, seen="bloom", seen_error=1e-6)
-            return RocksFrontier(folder, chosen, clock)
+            return rocks_frontier(folder, chosen, clock)
 
         return opened

@@ -67,6 +67,14 @@ def test_trouble_neither_breaks_nor_lengthens_a_row_of_refusals() -> None:
     assert standing.after(Answer.REFUSED) == Standing(2, 3, 2.0)
 
 
+def test_refusals_of_urls_that_say_nothing_of_the_host_neither_break_nor_lengthen_a_row() -> None:
+    standing = stand(Answer.PAGE, Answer.REFUSED, Answer.REFUSED)
+    for _ in range(10):
+        standing = standing.after(Answer.REFUSED, is_evidence=False)
+    assert standing == Standing(0, 2)
+    assert standing.after(Answer.REFUSED) == Standing(1, 3, 2.0)
+
+
 def test_a_page_ends_a_ban_and_its_slowness_goes_page_by_page() -> None:
     standing = stand(Answer.BAN, Answer.BAN)
     assert (standing.failures, standing.slowdown) == (2, 4.0)

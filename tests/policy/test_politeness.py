@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from lycosa.policy.politeness import (
     CIRCUIT_FAILURES,
     MAX_RETRY_AFTER_SECONDS,
+    Answer,
     Pace,
+    Standing,
     backoff_seconds,
     delay_seconds,
     is_host_trouble,
@@ -91,3 +93,44 @@ def test_the_host_is_in_trouble_when_it_does_not_answer_or_says_so(
     status: int, is_failure: bool, is_trouble: bool
 ) -> None:
     assert is_host_trouble(status, is_failure=is_failure) is is_trouble
+
+
+answers = st.lists(st.tuples(st.sampled_from(Answer), st.booleans()), max_size=30)
+
+
+@given(answers)
+def test_what_is_no_evidence_never_opens_a_circuit_nor_bans(answers: list[tuple[Answer, bool]]) -> None:
+    standing = Standing().after(Answer.PAGE)
+    for answer, is_evidence in answers:
+        before, standing = standing, standing.after(answer, is_evidence=is_evidence)
+        if not is_evidence:
+            assert standing.failures < CIRCUIT_FAILURES or standing.failures == before.failures
+            assert standing.slowdown <= before.slowdown
+            assert standing.refusals <= before.refusals
+
+
+@given(st.lists(st.sampled_from(Answer), max_size=30))
+def test_a_host_that_never_gave_a_page_needs_no_evidence(answers: list[Answer]) -> None:
+    one = other = Standing()
+    for answer in answers:
+        if answer is not Answer.PAGE:
+            one, other = one.after(answer, is_evidence=False), other.after(answer)
+    assert one == other
+
+
+def test_doubtful_trouble_slows_a_host_and_keeps_an_open_circuit_open() -> None:
+    standing = Standing().after(Answer.PAGE)
+    for failures in (1, 2, 3, 4, 4, 4):
+        standing = standing.after(Answer.TROUBLE, is_evidence=False)
+        assert standing.failures == failures == min(failures, CIRCUIT_FAILURES - 1)
+    closed = standing.after(Answer.TROUBLE)
+    assert closed.failures == CIRCUIT_FAILURES
+    assert closed.after(Answer.TROUBLE, is_evidence=False) == closed
+    assert closed.after(Answer.BAN, is_evidence=False) == closed
+
+
+def test_a_doubtful_refusal_shows_that_a_host_is_there_unless_it_has_banned_us() -> None:
+    troubled = Standing(failures=CIRCUIT_FAILURES, refusals=0)
+    assert troubled.after(Answer.REFUSED, is_evidence=False) == Standing(0, 0)
+    banned = Standing(failures=2, refusals=0, slowdown=4.0)
+    assert banned.after(Answer.REFUSED, is_evidence=False) == banned

@@ -13,6 +13,7 @@ from lycosa.policy.robots import (
     MAX_ROBOTS_BYTES,
     MAX_SITEMAPS,
     MAX_WILDCARDS,
+    NAME_RETRY_SECONDS,
     RobotsDecision,
     RobotsKind,
     RobotsMatcher,
@@ -21,6 +22,7 @@ from lycosa.policy.robots import (
     parse_robots,
     robots_verdict,
 )
+from lycosa.settings import Settings
 
 HOUR = 3600.0
 FORBID_X = b"User-agent: *\nDisallow: /x"
@@ -316,6 +318,24 @@ def test_failures_are_retried_after_five_minutes_doubling_to_six_hours() -> None
     assert waits == [300.0 * 2**doubling for doubling in range(7)] + [6 * HOUR] * 3
     assert record is not None
     assert record.kind == RobotsKind.DISALLOW_ALL
+
+
+def test_a_name_that_leads_nowhere_is_looked_for_twice_more_and_soon() -> None:
+    now, record = 0.0, None
+    waits: list[float] = []
+    for _ in range(4):
+        record = robots_verdict(None, b"", "lycosa", now, record, is_name_unknown=True)
+        assert (record.kind, record.failures) == (RobotsKind.DISALLOW_ALL, len(waits) + 1)
+        waits.append(record.expires_at - now)
+        now = record.expires_at
+    assert waits == [*NAME_RETRY_SECONDS, 1200.0, 2400.0]
+    assert sum(NAME_RETRY_SECONDS) < Settings().max_wait_seconds, "within the run that has found it"
+
+
+def test_an_answer_of_any_kind_ends_the_hurry_about_a_name() -> None:
+    record = robots_verdict(None, b"", "lycosa", 0.0, is_name_unknown=True)
+    assert robots_verdict(503, b"", "lycosa", 5.0, record).expires_at == 605.0
+    assert robots_verdict(200, b"", "lycosa", 5.0, record, is_name_unknown=True).expires_at == 5.0 + CACHE_SECONDS
 
 
 def test_the_last_copy_holds_after_twelve_hours_of_failures_and_not_before() -> None:

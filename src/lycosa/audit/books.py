@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from lycosa.audit.files import Row
 from lycosa.audit.report import Report, Rule
 from lycosa.build import make_discovery, page_parser, read_seeds
-from lycosa.frontier.books import Books
+from lycosa.frontier.view import CrawlView
 from lycosa.model import OutcomeKind, Target
 from lycosa.settings import Settings
 from lycosa.store.folder import CrawlFolder
@@ -17,14 +17,14 @@ from lycosa.store.read import RecordLost, read_response
 _KEPT = (OutcomeKind.STORED, OutcomeKind.DUPLICATE, OutcomeKind.UNCHANGED)
 
 
-def queued_urls(books: Books) -> set[str]:
+def queued_urls(view: CrawlView) -> set[str]:
     """What still waits to be visited."""
-    return {target.url for target in books.queued()} | {target.url for _, target in books.retries()}
+    return {target.url for target in view.queued()} | {target.url for _, target in view.retries()}
 
 
-def look_at_counters(books: Books, report: Report) -> None:
+def look_at_counters(view: CrawlView, report: Report) -> None:
     """Every counter that a table can be counted for."""
-    counts, sums = books.counts(), books.sums()
+    counts, sums = view.counts(), view.sums()
     for name, says, found in sums:
         if says != found:
             report.add(Rule.COUNTERS, name, f"the counter says {says:,}, the table has {found:,}")
@@ -39,20 +39,20 @@ def look_at_counters(books: Books, report: Report) -> None:
         report.add(Rule.LATE, "a settlement")
 
 
-def look_for_stranded(books: Books, report: Report) -> None:
+def look_for_stranded(view: CrawlView, report: Report) -> None:
     """Hosts with something queued that neither wait for their turn nor rest until a time."""
-    for host in books.stranded():
+    for host in view.stranded():
         report.add(Rule.STRANDED, host.name, f"{host.queued:,} queued")
 
 
-def look_for_pages_without_row(books: Books, rows: Sequence[Row], report: Report) -> None:
+def look_for_pages_without_row(view: CrawlView, rows: Sequence[Row], report: Report) -> None:
     """Pages that the frontier holds for kept, and counts of them, against the pages table."""
     urls = {row.url for row in rows if row.outcome in ("stored", "duplicate", "unchanged")}
-    for past in books.histories():
+    for past in view.histories():
         if past.outcome in _KEPT and past.url not in urls:
             report.add(Rule.PAGE_WITHOUT_ROW, past.url, past.outcome.name.lower())
     outcomes = Counter(row.outcome for row in rows)
-    counts = books.counts()
+    counts = view.counts()
     for kind in (*_KEPT, OutcomeKind.MOVED):
         name = kind.name.lower()
         # A crash between store and frontier leaves a row more, never one less.
@@ -61,13 +61,13 @@ def look_for_pages_without_row(books: Books, rows: Sequence[Row], report: Report
 
 
 def look_for_lost_links(
-    folder: CrawlFolder, books: Books, rows: Iterable[Row], settings: Settings, report: Report
+    folder: CrawlFolder, view: CrawlView, rows: Iterable[Row], settings: Settings, report: Report
 ) -> None:
     """Links of kept pages that the frontier does not know. Every page is read once more, by the crawl's own rules."""
-    if not books.is_exact:
+    if not view.is_exact:
         return
     parser = page_parser(settings)
-    discovery = make_discovery(settings, read_seeds(folder), books.crawl_key())
+    discovery = make_discovery(settings, read_seeds(folder), view.crawl_key())
     looked_at, known = 0, set[bytes]()
     for row in rows:
         if row.outcome not in ("stored", "duplicate") or row.warc_offset < 0:
@@ -85,7 +85,7 @@ def look_for_lost_links(
         for target in found:
             if target.fingerprint in known:
                 continue
-            if books.is_known(target.host, target.fingerprint):
+            if view.is_known(target.host, target.fingerprint):
                 known.add(target.fingerprint)
             else:
                 report.add(Rule.LINK_LOST, target.url, f"on {row.url}")

@@ -21,8 +21,8 @@ from lycosa.audit.books import (
 from lycosa.audit.files import Kept, Row, look_for_open_files, records_of, rows_of
 from lycosa.audit.report import Report, Rule
 from lycosa.errors import SettingsError
-from lycosa.frontier.books import Books
-from lycosa.observe.crawl_sql import has_frontier, open_books
+from lycosa.frontier.view import CrawlView
+from lycosa.observe.crawl_sql import has_frontier, open_view
 from lycosa.settings import Settings
 from lycosa.store.folder import CrawlFolder
 from lycosa.url.domain import registered_domain
@@ -55,10 +55,10 @@ def audit(folders: Sequence[CrawlFolder], settings: Settings, question: Question
     asked = _asked(question, rows)
     report.figures |= {"requests": len(asked), "rows": len(rows), "records": len(records)}
     if has_frontier(folders[0]):
-        with open_books(folders[0]) as books:
-            _judge_frontier(folders[0], books, rows, settings, question, report)
-            _judge_requests(asked, rows, queued_urls(books), question, report)
-            _judge_pauses(asked, rows, books, settings, question, report)
+        with open_view(folders[0]) as view:
+            _judge_frontier(folders[0], view, rows, settings, question, report)
+            _judge_requests(asked, rows, queued_urls(view), question, report)
+            _judge_pauses(asked, rows, view, settings, question, report)
     else:
         _judge_requests(asked, rows, set(), question, report)
         _judge_pauses(asked, rows, None, settings, question, report)
@@ -83,13 +83,13 @@ def _truth(path: Path) -> TruthFile:
 
 
 def _judge_frontier(
-    folder: CrawlFolder, books: Books, rows: Sequence[Row], settings: Settings, question: Question, report: Report
+    folder: CrawlFolder, view: CrawlView, rows: Sequence[Row], settings: Settings, question: Question, report: Report
 ) -> None:
-    look_at_counters(books, report)
-    look_for_stranded(books, report)
-    look_for_pages_without_row(books, rows, report)
+    look_at_counters(view, report)
+    look_for_stranded(view, report)
+    look_for_pages_without_row(view, rows, report)
     if question.has_links:
-        look_for_lost_links(folder, books, rows, settings, report)
+        look_for_lost_links(folder, view, rows, settings, report)
 
 
 def _judge_requests(
@@ -108,12 +108,12 @@ def _judge_requests(
 def _judge_pauses(
     asked: Sequence[Asked],
     rows: Sequence[Row],
-    books: Books | None,
+    view: CrawlView | None,
     settings: Settings,
     question: Question,
     report: Report,
 ) -> None:
-    hosts = list(books.hosts()) if books else []
+    hosts = list(view.hosts()) if view else []
     wanted = settings.min_delay_seconds if question.host_gap_seconds is None else question.host_gap_seconds
     longest = settings.max_crawl_delay_seconds
     delays = {host.name: max(wanted, min(host.crawl_delay_seconds, longest)) for host in hosts}

@@ -20,7 +20,7 @@ from lycosa.store.objects import ObjectPlace, Objects, parse_place
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from lycosa.frontier.books import Books
+    from lycosa.frontier.view import CrawlView
     from lycosa.model import Response
     from lycosa.settings import Settings
     from lycosa.store.folder import CrawlFolder
@@ -112,22 +112,22 @@ class OpenedCrawl(NamedTuple):
     folder: CrawlFolder | None
     settings: Settings
     seeds: list[ParsedUrl]
-    books: Books | None  # None: its frontier was kept in memory only
+    view: CrawlView | None  # None: its frontier was kept in memory only
 
 
 @contextmanager
 def opened_crawl(options: argparse.Namespace) -> Iterator[OpenedCrawl]:
-    """The crawl that `add_crawl_options` chose, with the books of its frontier."""
+    """The crawl that `add_crawl_options` chose, with a view of its frontier."""
     if options.frontier:
         with _opened_frontier(options.frontier) as crawl:
             yield crawl
         return
     from lycosa.build import read_seeds
-    from lycosa.observe.crawl_sql import has_frontier, open_books
+    from lycosa.observe.crawl_sql import has_frontier, open_view
 
     with opened_folder(options) as folder, ExitStack() as stack:
-        books = stack.enter_context(open_books(folder)) if has_frontier(folder) else None
-        yield OpenedCrawl(folder, folder_settings(folder), read_seeds(folder), books)
+        view = stack.enter_context(open_view(folder)) if has_frontier(folder) else None
+        yield OpenedCrawl(folder, folder_settings(folder), read_seeds(folder), view)
 
 
 @contextmanager
@@ -137,11 +137,12 @@ def _opened_frontier(address: str) -> Iterator[OpenedCrawl]:
 
     if not is_shared(address):
         raise SettingsError(f"--frontier takes the address of a shared frontier (redis://…), not {address!r}")
-    from lycosa.frontier.redis_books import RedisBooks
+    from lycosa.frontier.redis.view import open_redis_view
 
-    with closing(RedisBooks(address)) as books:
-        agreed, seeds = books.agreed()
-        yield OpenedCrawl(None, from_values({**agreed, "frontier": address}), parse_seeds(seeds), books)
+    with closing(open_redis_view(address)) as view:
+        assert view.agreed is not None, "machines that share a crawl agree on it"
+        agreed, seeds = view.agreed
+        yield OpenedCrawl(None, from_values({**agreed, "frontier": address}), parse_seeds(seeds), view)
 
 
 def open_folder(place: Path | ObjectPlace) -> CrawlFolder:

@@ -15,8 +15,8 @@ from lycosa.ports import Counts
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lycosa.frontier.books import Books
-    from lycosa.frontier.tables import HostRecord
+    from lycosa.frontier.records import HostRecord
+    from lycosa.frontier.view import CrawlView, Crew, Machine, Shares, TroubledOrigin
     from lycosa.store.folder import CrawlFolder
 
 _EXAMPLES = """\
@@ -49,6 +49,15 @@ class BannedHost(msgspec.Struct, frozen=True):
     queued: int
 
 
+class OriginAside(msgspec.Struct, frozen=True):
+    """An origin in trouble: its targets are set aside for a while."""
+
+    origin: str
+    trouble: str
+    next_try_at: float
+    queued: int
+
+
 class WorkerBalance(msgspec.Struct, frozen=True):
     """How evenly the requests of a balanced crawl are spread over its workers."""
 
@@ -58,7 +67,11 @@ class WorkerBalance(msgspec.Struct, frozen=True):
 
 
 class Status(msgspec.Struct, frozen=True):
-    """A crawl at one moment. `process` is 0 unless a crawl runs on the folder."""
+    """A crawl at one moment. `process` is 0 unless a crawl runs on the folder.
+
+    `machines` are those of a shared crawl that were heard lately, `crew` is all that is known of them; `troubled` are
+    some of the `troubled_origins`.
+    """
 
     folder: str
     state: str
@@ -74,6 +87,9 @@ class Status(msgspec.Struct, frozen=True):
     machines: list[str]
     banned: list[BannedHost]
     balance: WorkerBalance | None = None
+    crew: Crew | None = None
+    troubled: list[OriginAside] = []
+    troubled_origins: int = 0
 
 
 def add_parser(commands: Any) -> None:
@@ -98,13 +114,13 @@ def run(options: argparse.Namespace) -> int:
         counts = {"pages": status.counts.pages, **msgspec.structs.asdict(status.counts)}
         show.print_json({**msgspec.structs.asdict(status), "counts": counts})
     else:
-        _print(status, time.time())
+        print_status(status, time.time())
     return 0
 
 
 def read_status(crawl: show.OpenedCrawl, max_hosts: int) -> Status:
     """The status of a crawl now."""
-    folder, books = crawl.folder, crawl.books
+    folder, view = crawl.folder, crawl.view
     process = folder.running_process() if folder else 0
     facts: dict[str, Any] = {
         "folder": str(folder.path) if folder else "",
@@ -112,40 +128,29 @@ def read_status(crawl: show.OpenedCrawl, max_hosts: int) -> Status:
         "last_visit_at": _last_visit_at(folder) if folder else 0.0,
         "disk_bytes": folder.disk_bytes() if folder else 0,
     }
-    if books is None:
+    if view is None:
         state = "running, with its frontier in memory" if process else "not running; its frontier was in memory only"
         return Status(state=state, counts=Counts(), **facts, **_NO_FRONTIER)
-    counts, machines = books.counts(), _machines(books)
-    queues, banned = _noteworthy_hosts(books, max_hosts)
+    counts, crew = view.counts(), view.crew
     return Status(
-        state=_state(crawl, counts, is_running=process != 0 or bool(machines)),
+        state=_state(crawl, counts, is_running=process != 0 or bool(crew and crew.is_running)),
         counts=counts,
-        hosts=queues,
-        banned=banned,
-        machines=machines,
-        balance=_balance(books),
-        **books.lines()._asdict(),
+        machines=[_machine(each) for each in crew.machines if not each.is_silent] if crew else [],
+        crew=crew,
+        balance=_balance(view.shares) if view.shares else None,
+        **_noteworthy_hosts(view, max_hosts),
+        **view.lines()._asdict(),
         **facts,
     )
 
 
-def _machines(books: Books) -> list[str]:
-    """The machines that crawl now, if several may."""
-    from lycosa.frontier.redis_books import RedisBooks
-
-    if not isinstance(books, RedisBooks) or not books.is_running():
-        return []
-    return [
-        f"{name} ({workers} {'worker' if workers == 1 else 'workers'}{f', region {region}' if region else ''})"
-        for name, workers, region in books.machines()
-    ]
+def _machine(machine: Machine) -> str:
+    workers = f"{machine.workers} {'worker' if machine.workers == 1 else 'workers'}"
+    return f"{machine.name} ({workers}{f', region {machine.region}' if machine.region else ''})"
 
 
-def _balance(books: Books) -> WorkerBalance | None:
-    from lycosa.frontier.redis_books import RedisBooks
-
-    shares = books.shares() if isinstance(books, RedisBooks) else None
-    return WorkerBalance(shares.requests, shares.variation, shares.max_overestimate) if shares else None
+def _balance(shares: Shares) -> WorkerBalance:
+    return WorkerBalance(shares.requests, shares.variation, shares.max_overestimate)
 
 
 _NO_FRONTIER: dict[str, Any] = {
@@ -182,36 +187,52 @@ def _last_visit_at(folder: CrawlFolder) -> float:
     return row[0] / 1_000_000 if row and row[0] else 0.0
 
 
-def _noteworthy_hosts(books: Books, limit: int) -> tuple[list[QueuedHost], list[BannedHost]]:
-    """The hosts with the longest queues, and of those that banned us, too."""
+def _noteworthy_hosts(view: CrawlView, limit: int) -> dict[str, Any]:
+    """Of the hosts with the longest queues, of those that banned us and of origins in trouble: the foremost."""
     from heapq import nlargest
 
+    from lycosa.frontier.view import troubled_origins_of
+
     banned: list[HostRecord] = []
+    troubled: list[OriginAside] = []
 
     def looked_at() -> Iterator[HostRecord]:
-        for host in islice(books.hosts() if limit else iter(()), MAX_LOOKED_AT):
+        for host in islice(view.hosts() if limit else iter(()), MAX_LOOKED_AT):
             if host.ban:
                 banned.append(host)
+            troubled.extend(_aside(each) for each in troubled_origins_of(host))
             yield host
 
-    def by_queue(host: HostRecord) -> int:
-        return host.queued
+    def by_queue(each: HostRecord | OriginAside) -> int:
+        return each.queued
 
     longest, now = nlargest(limit, looked_at(), key=by_queue), time.time()
-    queues = [
-        QueuedHost(host.name, host.queued, host.visits, host.failures, host.free_at, waits_for(host, now))
-        for host in longest
-        if host.queued
-    ]
-    return queues, [
-        BannedHost(host.name, host.ban, host.free_at, host.queued) for host in nlargest(limit, banned, key=by_queue)
-    ]
+    return {
+        "hosts": [
+            QueuedHost(host.name, host.queued, host.visits, host.failures, host.free_at, waits_for(host, now))
+            for host in longest
+            if host.queued
+        ],
+        "banned": [
+            BannedHost(host.name, host.ban, host.free_at, host.queued) for host in nlargest(limit, banned, key=by_queue)
+        ],
+        "troubled": nlargest(limit, troubled, key=by_queue),
+        "troubled_origins": len(troubled),
+    }
 
 
-def waits_for(host: Any, now: float) -> str:
+def _aside(troubled: TroubledOrigin) -> OriginAside:
+    return OriginAside(troubled.origin, troubled.trouble, troubled.next_try_at, troubled.queued)
+
+
+def waits_for(host: HostRecord, now: float) -> str:
     """What a host with something queued waits for."""
-    if any(state.is_pending for state in host.origins.values()):
-        return "its robots.txt, which could not be read"
+    from lycosa.frontier.view import troubled_origins_of
+
+    troubled = troubled_origins_of(host)
+    if troubled and {lane.mark for lane in host.lanes} <= {each.mark for each in troubled}:
+        first = min(troubled, key=lambda each: each.next_try_at)
+        return f"the next try, {until(first.next_try_at, now)}: {first.trouble}"
     if not host.origins:
         return "its robots.txt, which was not asked for yet"
     if host.free_at <= now:
@@ -222,12 +243,13 @@ def waits_for(host: Any, now: float) -> str:
     return f"back-off after {host.failures:,} failures: {pause}" if host.failures else f"its pause: {pause}"
 
 
-def _print(status: Status, now: float) -> None:
+def print_status(status: Status, now: float) -> None:
+    """A status for people."""
     counts = status.counts
     process = f" (process {status.process})" if status.process > 0 else ""
     place = [("crawl", status.folder)] if status.folder else []
-    machines = [("machine", name) for name in status.machines]
-    show.print_facts([*place, ("state", f"{status.state}{process}"), *machines])
+    crew = _crew_facts(status.crew) if status.crew else []
+    show.print_facts([*place, ("state", f"{status.state}{process}"), *crew])
     print()
     show.print_facts(
         [
@@ -258,9 +280,37 @@ def _print(status: Status, now: float) -> None:
         print()
         show.print_table(
             ["host", "queued", "said", "next try"],
-            [(host.host, host.queued, host.said, _until(host.until, now)) for host in status.banned],
+            [(host.host, host.queued, host.said, until(host.until, now)) for host in status.banned],
             title="hosts that told us to go away",
         )
+    if status.troubled:
+        print()
+        show.print_table(
+            ["origin", "queued", "why", "next try"],
+            [(each.origin, each.queued, each.trouble, until(each.next_try_at, now)) for each in status.troubled],
+            title="origins in trouble",
+        )
+        if more := status.troubled_origins - len(status.troubled):
+            print(f"and {more:,} more")
+
+
+def _crew_facts(crew: Crew) -> list[tuple[str, str]]:
+    facts = [("machine", _standing(machine)) for machine in crew.machines]
+    # Of a crawl that nobody takes part in, none has one.
+    if crew.machines and crew.unowned_partitions:
+        facts.append(("no owner", f"{_partitions(crew.unowned_partitions)}, whose hosts nobody visits now"))
+    return facts
+
+
+def _standing(machine: Machine) -> str:
+    partitions = _partitions(machine.partitions)
+    if machine.is_silent:
+        return f"{_machine(machine)}: silent for {show.duration(machine.heard_seconds_ago)}, has {partitions}"
+    return f"{_machine(machine)}: {partitions}{f', waits for {machine.waits_for}' if machine.waits_for else ''}"
+
+
+def _partitions(count: int) -> str:
+    return f"{count:,} {'partition' if count == 1 else 'partitions'}"
 
 
 def _spread(balance: WorkerBalance) -> str:
@@ -271,7 +321,8 @@ def _spread(balance: WorkerBalance) -> str:
     )
 
 
-def _until(due: float, now: float) -> str:
+def until(due: float, now: float) -> str:
+    """When something is due, as a stretch of time from now."""
     return f"in {show.duration(due - now)}" if due > now else "due"
 
 

@@ -18,7 +18,8 @@ from lycosa.errors import SettingsError
 from lycosa.model import History, OutcomeKind, Refusal, Target, origin_of
 
 if TYPE_CHECKING:
-    from lycosa.frontier.tables import HostRecord
+    from lycosa.frontier.records import HostRecord
+    from lycosa.frontier.view import TroubledOrigin
     from lycosa.settings import Settings
     from lycosa.url.canonical import ParsedUrl, Rejection
     from lycosa.url.fingerprint import Fingerprinter
@@ -119,26 +120,26 @@ class _Inquiry:
         from lycosa.build import link_policy
         from lycosa.url.fingerprint import Fingerprinter
 
-        if crawl.books is None:
+        if crawl.view is None:
             raise SettingsError("the frontier of this crawl was kept in memory only, so nothing is known of it now")
-        if not (key := crawl.books.crawl_key()):
+        if not (key := crawl.view.crawl_key()):
             raise SettingsError("this crawl has not begun")
         self._folder = crawl.folder
         self._settings = crawl.settings
-        self._books = crawl.books
+        self._view = crawl.view
         self._parsed = parsed
         self._now = now
         self._seeds = crawl.seeds
         self._fingerprinter: Fingerprinter = Fingerprinter(key)
         self._policy: LinkPolicy = link_policy(crawl.settings, self._seeds, self._fingerprinter)
         self._link: KnownLink = self._policy.judge(parsed)
-        self._host = crawl.books.host(parsed.host)
+        self._host = crawl.view.host(parsed.host)
 
     def answer(self) -> Answer:
         if self._link.url == f"{self._link.origin}/robots.txt":
             return self._robots_file()
         past, fingerprint = self._past()
-        is_known = past is not None or self._books.is_known(self._link.host, fingerprint)
+        is_known = past is not None or self._view.is_known(self._link.host, fingerprint)
         if not is_known and (learnt := self._learnt_fingerprint()):
             return self._variant(learnt)
         waiting = self._waiting_target(fingerprint)
@@ -158,7 +159,7 @@ class _Inquiry:
         # Reached by a redirect from a URL that counts as the same page, it has a fingerprint of its own.
         moved = self._fingerprinter.fingerprint(f"{self._link.url}#moved")
         for fingerprint in (moved, own):
-            if past := self._books.history(self._link.host, fingerprint):
+            if past := self._view.history(self._link.host, fingerprint):
                 return past, fingerprint
         return None, own
 
@@ -167,7 +168,7 @@ class _Inquiry:
         from lycosa.site import Site
 
         domain = self._link.domain
-        site = Site(domain, is_seeded=False, raw=self._books.site(domain))
+        site = Site(domain, is_seeded=False, raw=self._view.site(domain))
         return site.meaningless_of(self._link.origin)
 
     def _learnt_fingerprint(self) -> bytes | None:
@@ -178,16 +179,17 @@ class _Inquiry:
         path_at = key.find("/", 8)
         shorter = without(key[path_at:], self._meaningless())
         fingerprint = self._fingerprinter.fingerprint(key[:path_at] + shorter)
-        is_known = shorter != key[path_at:] and self._books.is_known(self._link.host, fingerprint)
+        is_known = shorter != key[path_at:] and self._view.is_known(self._link.host, fingerprint)
         return fingerprint if is_known else None
 
     def _waiting_target(self, fingerprint: bytes) -> tuple[Target, float, int] | None:
         """The target in its host's queue or among the retries: with the moment it is due (0: now) and its place."""
-        queue = self._books.queue(self._host) if self._host else iter(())
+        is_last_first = self._settings.order == "depth"
+        queue = self._view.queue(self._host, is_last_first=is_last_first) if self._host else iter(())
         for place, target in enumerate(islice(queue, MAX_LOOKED_AT)):
             if target.fingerprint == fingerprint:
                 return target, 0.0, place + 1
-        for due, target in islice(self._books.retries(), MAX_LOOKED_AT):
+        for due, target in islice(self._view.retries(), MAX_LOOKED_AT):
             if target.fingerprint == fingerprint:
                 return target, due, 0
         return None
@@ -234,7 +236,7 @@ class _Inquiry:
 
     def _variant(self, fingerprint: bytes) -> Answer:
         """It was never met like this, but is one page with a URL that is known."""
-        past = self._books.history(self._link.host, fingerprint)
+        past = self._view.history(self._link.host, fingerprint)
         waiting = None if past else self._waiting_target(fingerprint)
         if past:
             answer = self._visited(past)
@@ -280,16 +282,20 @@ class _Inquiry:
         from lycosa.rulebook import Ruling
 
         origin = origin_of(self._link.url)
-        raw = self._books.robots(origin)
+        raw = self._view.robots(origin)
         if not raw:
             return [("robots.txt", "not read yet")]
-        record = msgspec.msgpack.decode(raw, type=Ruling).record
-        facts = [("robots.txt", f"{origin}/robots.txt, read {show.moment(record.fetched_at)}")]
+        ruling = msgspec.msgpack.decode(raw, type=Ruling)
+        record = ruling.record
+        asked = "last asked for" if record.failures else "read"
+        facts = [("robots.txt", f"{origin}/robots.txt, {asked} {show.moment(record.fetched_at)}")]
         match record.kind:
             case RobotsKind.ALLOW_ALL:
                 return [*facts, ("rule", "there is no robots.txt, so everything is allowed")]
             case RobotsKind.DISALLOW_ALL:
-                return [*facts, ("rule", f"it could not be read ({record.failures:,} times), so nothing is allowed")]
+                tries = f"{record.failures:,} {'time' if record.failures == 1 else 'times'}"
+                because = f"{tries}, the last time: {ruling.trouble}" if ruling.trouble else tries
+                return [*facts, ("rule", f"it could not be read ({because}), so nothing is allowed")]
         decision = RobotsMatcher(record.rules).explain(path_and_query(self._link.url))
         if decision.rule is None:
             return [*facts, ("rule", "no rule speaks of it, so it is allowed")]
@@ -320,6 +326,7 @@ class _Inquiry:
             ("class", f"{target.priority} of 10"),
             ("depth", f"{target.depth} of at most {self._settings.max_depth}"),
             ("found on", target.referrer or "nowhere: it is a seed"),
+            *self._aside_facts(),
         ]
         if due:
             left = f"in {show.duration(due - self._now)}" if due > self._now else "now"
@@ -332,17 +339,37 @@ class _Inquiry:
         assert self._host is not None
         facts = [("place", f"{place:,} of {self._host.queued:,} on {self._host.name}"), *facts, *self._host_facts()]
         again = f" again; it was last visited {show.moment(past.visited_at)}" if past else ""
-        return self._new("queued", f"It is queued, to be visited{again}.", facts)
+        aside = " once its origin can be asked" if self._troubled_origin() else ""
+        return self._new("queued", f"It is queued, to be visited{aside}{again}.", facts)
+
+    def _troubled_origin(self) -> TroubledOrigin | None:
+        """Its origin, if that is set aside."""
+        from lycosa.frontier.view import troubled_origins_of
+
+        troubled = troubled_origins_of(self._host) if self._host else []
+        return next((each for each in troubled if each.origin == self._link.origin), None)
+
+    def _aside_facts(self) -> list[tuple[str, str]]:
+        from lycosa.cli.status import until
+
+        if (troubled := self._troubled_origin()) is None:
+            return []
+        return [
+            ("set aside", f"{troubled.origin}: {troubled.trouble}"),
+            ("next try", f"{until(troubled.next_try_at, self._now)} ({show.moment(troubled.next_try_at)})"),
+        ]
 
     def _host_facts(self) -> list[tuple[str, str]]:
         host: HostRecord | None = self._host
         if host is None:
             return []
         from lycosa.cli.status import waits_for
+        from lycosa.policy.region import RegionRules
 
         is_free = host.free_at <= self._now
+        region = RegionRules(self._settings.region_rules).of(host.name) or host.nearest
         facts = [
-            *([("region", host.region)] if host.region else []),
+            *([("region", region)] if region else []),
             ("host is free", "now" if is_free else f"in {show.duration(host.free_at - self._now)}"),
             ("host waits for", waits_for(host, self._now)),
             ("pause", f"{show.duration(host.delay_seconds)} between requests"),
@@ -366,7 +393,7 @@ class _Inquiry:
             answer.sentence, answer.facts = self._not_followed(answer.linked_from)
         if self._host and self._host.dropped and self._link.in_scope:
             answer.facts.append(("dropped", self._dropped_note(self._host)))
-        if not self._books.is_exact and self._link.in_scope:
+        if not self._view.is_exact and self._link.in_scope:
             answer.facts.append(("certainty", self._bloom_note()))
         return answer
 
@@ -414,7 +441,8 @@ class _Inquiry:
         state = self._host.origins.get(self._link.origin) if self._host else None
         if state is None:
             return self._new("undiscovered", "It was not asked for: no page of its origin was due.", facts)
-        facts.append(("used until", show.moment(state.expires_at)))
         if state.is_pending:
-            return self._new("failed", "It could not be read; the pages of its origin wait until it can.", facts)
+            sentence = "It could not be read; the pages of its origin wait until it can."
+            return self._new("failed", sentence, [*facts, *self._aside_facts()])
+        facts.append(("used until", show.moment(state.expires_at)))
         return self._new("read", "It was read for its rules, and is read again once they are older than that.", facts)

@@ -197,6 +197,10 @@ class CurlFetcher:
             raise
         return self._permitted(known, first=usual)[0]
 
+    def look_again(self, host: str) -> None:
+        """Whoever asks next for a name that led nowhere has the servers asked."""
+        self._resolver.forget_absence(host)
+
     def hold(self, body_bytes: int) -> None:
         """So many bytes of bodies are kept by others, or no longer: then less, or more, may come in."""
         self._flight.hold(body_bytes)
@@ -323,7 +327,8 @@ class CurlFetcher:
         trouble = None
         if code:
             is_connected = easy.getinfo(pycurl.CONNECT_TIME) > 0 or easy.getinfo(pycurl.PRETRANSFER_TIME) > 0
-            trouble = trouble_of(code, message, is_connected=is_connected)
+            number = easy.getinfo(pycurl.OS_ERRNO)
+            trouble = trouble_of(code, message, is_connected=is_connected, number=number)
         if not slot.done.done():
             slot.done.set_result(trouble)
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import aiodns
 import pycares
 
-from lycosa.errors import SettingsError, Unreachable
+from lycosa.errors import NoSuchName, SettingsError, Unreachable
 from lycosa.model import Failure
 
 MIN_TTL_SECONDS, MAX_TTL_SECONDS = 60.0, 6 * 3600.0
@@ -37,6 +37,7 @@ class _Answer(NamedTuple):
     error: str
     fresh_until: float
     stale_until: float
+    is_final: bool = False  # there is no such name
 
 
 class Resolver:
@@ -71,7 +72,10 @@ class Resolver:
         return ()
 
     async def addresses(self, host: str) -> tuple[str, ...]:
-        """All addresses of a host, IPv6 only where there is no IPv4; raises `Unreachable` (DNS) if there are none."""
+        """All addresses of a host, IPv6 only where there is no IPv4.
+
+        Raises `NoSuchName` where there are none, and `Unreachable` (DNS) where nobody knows.
+        """
         if literal := literal_address(host):
             return (literal,)
         name = _absolute(host)
@@ -79,8 +83,17 @@ class Resolver:
         if answer is None or answer.fresh_until <= self._clock():
             answer = await self._look_up(name)
         if not answer.addresses:
-            raise Unreachable(Failure.DNS, answer.error, sent=False)
+            raise (NoSuchName if answer.is_final else Unreachable)(Failure.DNS, answer.error, sent=False)
         return answer.addresses
+
+    def forget_absence(self, host: str) -> None:
+        """Whoever asks next for a name that led nowhere has the servers asked, however lately they were.
+
+        c-ares keeps such an answer only for the time that the zone's own SOA record allows: then it is still true.
+        """
+        name = _absolute(host)
+        if (answer := self._answers.get(name)) and answer.is_final:
+            del self._answers[name]
 
     async def prefetch(self, hosts: Sequence[str]) -> None:
         """Make names known that will be needed soon, a bounded number at a time. Never raises."""
@@ -161,7 +174,7 @@ class Resolver:
     def _without_answer(self, name: str, error: aiodns.error.DNSError) -> _Answer:
         now = self._clock()
         if error.args[0] in _FINAL:
-            return _Answer((), str(error.args[1]), now + NEGATIVE_SECONDS, 0.0)
+            return _Answer((), str(error.args[1]), now + NEGATIVE_SECONDS, 0.0, is_final=True)
         old = self._answers.get(name)
         if old is not None and old.stale_until > now:
             return old._replace(fresh_until=now + STALE_RETRY_SECONDS)

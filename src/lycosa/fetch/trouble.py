@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import NamedTuple
 
 import pycurl
@@ -38,9 +39,15 @@ _REASONS: dict[int, Failure] = {
 _NEVER_SENT = frozenset({pycurl.E_COULDNT_RESOLVE_HOST, pycurl.E_COULDNT_CONNECT, pycurl.E_URL_MALFORMAT})
 
 
-def trouble_of(code: int, message: str, *, is_connected: bool) -> Trouble:
-    """Translate an error of libcurl; what has no word of its own is a breach of the protocol."""
+def trouble_of(code: int, message: str, *, is_connected: bool, number: int = 0) -> Trouble:
+    """Translate an error of libcurl; what has no word of its own is a breach of the protocol.
+
+    `number` is the system's own error, if there was one.
+    """
     reason = _REASONS.get(code, Failure.PROTOCOL)
     if reason is Failure.RESET and "header" in message.lower():
         reason = Failure.HEADERS
+    if reason is Failure.CONNECT and number:
+        # libcurl says no more than "Could not connect to server".
+        message = f"{message}: {os.strerror(number)}"
     return Trouble(reason, message or f"libcurl error {code}", sent=is_connected and code not in _NEVER_SENT)

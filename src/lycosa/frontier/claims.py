@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Container
+from collections.abc import Awaitable, Callable
+
+from lycosa.frontier.tables import CONTENTS, Batch
 
 
 class Claims:
     """Claims live in memory and end with their lease; what was stored is asked of `stored_under`."""
 
-    def __init__(self, stored_under: Callable[[bytes], bytes | None], leases: Container[int]) -> None:
+    def __init__(
+        self, stored_under: Callable[[bytes], Awaitable[bytes | None]], has_lease: Callable[[int], bool]
+    ) -> None:
         self._stored_under = stored_under
-        self._leases = leases
+        self._has_lease = has_lease
         self._holder: dict[bytes, tuple[int, asyncio.Event]] = {}
         self._digests_of: dict[int, list[bytes]] = {}
 
@@ -21,14 +25,19 @@ class Claims:
             if held[0] == token:
                 return ""
             await held[1].wait()
-        original = (self._stored_under(digest) or b"").decode()
+        original = (await self._stored_under(digest) or b"").decode()
         if original and original != url:
             return original
-        # Whoever overslept gets no claim: nobody would ever end it.
-        if token in self._leases:
+        # Whoever overslept gets no claim: nobody would ever end it. No store in this process pauses for an answer, so
+        # nobody came in between.
+        if self._has_lease(token):
             self._holder[digest] = (token, asyncio.Event())
             self._digests_of.setdefault(token, []).append(digest)
         return ""
+
+    def keep(self, batch: Batch, digest: bytes, url: str) -> None:
+        """This content is stored from now on."""
+        batch.put(CONTENTS, digest, url.encode())
 
     def end(self, token: int) -> None:
         """The lease is settled or gone: whoever waits may look again."""

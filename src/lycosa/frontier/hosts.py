@@ -1,27 +1,29 @@
-"""Where every host is: waiting on disk, active in memory, or parked on disk until a time.
+"""Where every host is: waiting in the store, active in memory, or parked in the store until a time.
 
 A host that has something queued is either waiting (the front queues: by rank, then arrival) or parked. At most
 `max_active_hosts` of the waiting ones are active: they have the head of their queue in memory and stand in the heap
 of their worker by the moment they are free. An active host keeps its waiting entry, so that a crash loses nothing.
-Changes go into the caller's batch; records stay in memory at least until that batch is written.
+Changes go into the caller's batch. Records are brought into memory by `load`; then everything else is said of them
+without a pause, so nobody meets a host half changed.
 """
 
 from __future__ import annotations
 
 import random
-from collections import Counter, OrderedDict
-from collections.abc import Iterator
-from heapq import heappop, heappush
+from collections import Counter, OrderedDict, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import heapify, heappop, heappush
 from itertools import count
-from typing import Any
 
 from lycosa.clock import Clock
-from lycosa.frontier import tables as t
-from lycosa.frontier.host import Host
+from lycosa.frontier.assignment import Assignment
+from lycosa.frontier.host import NOBODY, Host
+from lycosa.frontier.records import HostRecord, State, due_key, due_of, encode, readable_host, waiting_key
 from lycosa.frontier.rules import RANKS, FrontierRules
 from lycosa.frontier.spacing import Spacing
-from lycosa.policy.balance import Balance, turn_of
-from lycosa.policy.ring import Ring
+from lycosa.frontier.tables import HOSTS, PARKED, POISONED, WAITING, Batch, Tables
+from lycosa.model import Settlement
+from lycosa.policy.balance import turn_of
 
 CACHED_HOSTS = 20_000
 # A host that rests longer than this leaves memory until it is due.
@@ -30,6 +32,8 @@ PARK_SECONDS = 120.0
 TURN_VISITS = 64
 # Hosts brought in, or woken, by one call: a hundred thousand at once would keep all workers waiting.
 MAX_MOVES = 1_000
+# Waiting hosts looked up together.
+DRAWN_TOGETHER = 64
 # Hosts in memory that wait for the same address or domain. Those behind them leave it until it is nearly their turn:
 # fifty thousand blogs on one server would otherwise take every place.
 LINE_HOSTS = 64
@@ -38,82 +42,107 @@ MAX_LINES = 1_000
 MAX_COMPARED_HOSTS = 256
 
 
+class HostBatch(Batch):
+    """A batch that knows which hosts it changes: however often that is, their records are written once."""
+
+    __slots__ = ("hosts",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hosts: dict[str, Host] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.hosts) or super().__bool__()
+
+    def note(self, host: Host) -> None:
+        """The host's record changed."""
+        self.hosts[host.record.name] = host
+
+    def put_hosts(self) -> None:
+        for name, host in self.hosts.items():
+            self.put(HOSTS, name.encode(), encode(host.record))
+
+
 class HostTable:
     """All hosts of a crawl, of which only a bounded number is in memory."""
 
-    def __init__(self, tables: t.Tables, rules: FrontierRules, clock: Clock, epoch: int, spacing: Spacing) -> None:
+    def __init__(
+        self, tables: Tables, rules: FrontierRules, clock: Clock, state: State, spacing: Spacing, assignment: Assignment
+    ) -> None:
         self._tables = tables
         self._rules = rules
         self._clock = clock
-        self._epoch = epoch
+        self._state = state
         self._spacing = spacing
+        self._assignment = assignment
         self._lines: dict[str, float] = {}  # the last moment that was promised to a host out of memory
         self._started_at = clock()
-        workers = range(max(1, rules.workers))
-        self._ring = Ring(workers)
-        self._balance = Balance(workers) if rules.assignment == "balanced" else None
-        self._random = random.Random(epoch)
-        self._numbered = int.from_bytes(tables.meta.get(b"hosts") or b"")
+        self._random = random.Random(state.epoch)
         self._active: dict[str, Host] = {}
         self._resting: OrderedDict[str, Host] = OrderedDict()
-        self._ready: list[list[tuple[float, int, Host]]] = [[] for _ in range(max(1, rules.workers))]
+        self._ready: dict[int, list[tuple[float, int, Host]]] = {worker: [] for worker in assignment.workers}
         self._ties = count()
-        # Hosts that wait and are not active, by rank; and per rank the key up to which all are active.
-        self._waiting = [0] * RANKS
+        # Hosts that wait and are not active, by rank; those drawn next; and the key up to which all are drawn.
+        self._idle = list(state.waiting)
+        self._drawn: list[deque[tuple[bytes, str]]] = [deque() for _ in range(RANKS)]
         self._scanned = [bytes((rank,)) for rank in range(RANKS)]
-        for key in tables.waiting.keys():
-            self._waiting[key[0]] += 1
-        self._next_parked_at = t.first_due(tables.parked)
+        self._next_parked_at: float | None = None
         self._woken = b""  # parked entries up to here are gone
-        self._parked_at_ease = sum(not key[-1] for key in tables.parked.keys())
+        self.poisoned = 0  # records that could not be read, since this was last asked for
+
+    async def open(self) -> None:
+        """Look when the first parked host is due."""
+        if first := await self._tables.scan(PARKED, b"", 1):
+            self._next_parked_at = due_of(first[0][0])
 
     # ---- records
 
-    def __len__(self) -> int:
-        return self._numbered
+    async def load(self, names: Iterable[str], batch: HostBatch) -> None:
+        """Bring the records of these hosts into memory; those that are new are made known."""
+        missing = [name for name in dict.fromkeys(names) if name not in self._active and name not in self._resting]
+        if not missing:
+            return
+        found = await self._tables.get(HOSTS, [name.encode() for name in missing])
+        for name, raw in zip(missing, found, strict=True):
+            record = readable_host(raw, name)
+            if raw and not record:
+                self.poisoned += 1
+                batch.put(POISONED, b"hosts:" + name.encode(), raw)
+            host = self._resting[name] = Host(record or self._new_record(name))
+            self._catch_up(batch, host)
 
-    def get(self, name: str, batch: Any) -> Host:
-        """A host by name, made known if it is new."""
+    def get(self, name: str) -> Host:
+        """A host that is in memory."""
         if host := self._active.get(name):
             return host
-        if host := self._resting.get(name):
-            self._resting.move_to_end(name)
-            return host
-        owner = -1 if self._balance else self._ring.owner(name)
-        host = Host(self._tables.host(name) or self._new_record(name, batch), owner)
-        self._resting[name] = host
-        self._catch_up(batch, host)
+        host = self._resting[name]
+        self._resting.move_to_end(name)
         return host
-
-    def note(self, batch: Any, host: Host) -> None:
-        """Write the host's record."""
-        batch.put(host.record.name.encode(), t.encode(host.record), self._tables.in_hosts)
 
     def trim(self) -> None:
         """Forget the records not used for longest. Only right when no batch with their changes is unwritten."""
         while len(self._resting) > CACHED_HOSTS:
             self._resting.popitem(last=False)
 
-    def _new_record(self, name: str, batch: Any) -> t.HostRecord:
-        self._numbered += 1
-        batch.put(b"hosts", self._numbered.to_bytes(8), self._tables.in_meta)
-        return t.HostRecord(name, self._numbered)
+    def _new_record(self, name: str) -> HostRecord:
+        self._state.hosts += 1
+        return HostRecord(name, self._state.hosts)
 
-    def _catch_up(self, batch: Any, host: Host) -> None:
-        """Account for what happened while the record was only on disk."""
+    def _catch_up(self, batch: HostBatch, host: Host) -> None:
+        """Account for what happened while the record was only in the store."""
         record = host.record
-        if record.leased_epoch and record.leased_epoch != self._epoch:
-            # That run died with a request to this host under way: count it as sent at our start.
+        if record.leased_epoch and record.leased_epoch != self._state.epoch:
+            # Whoever gave that lease died with a request to this host under way: count it as sent at our start.
             record.free_at = max(record.free_at, self._started_at + record.delay_seconds)
             record.leased_epoch = 0
-            self.note(batch, host)
+            batch.note(host)
         # The machine's clock may have been set back since: no pause is longer than it was meant to be.
         record.free_at = min(record.free_at, self._clock() + record.delay_seconds)
 
     # ---- moves between waiting, active and parked
 
-    def go_on(self, batch: Any, host: Host, now: float) -> None:
-        """What a host without a lease does next: leave, rest on disk, wait, make room, or stand ready."""
+    def go_on(self, batch: HostBatch, host: Host, now: float) -> None:
+        """What a host without a lease does next: leave, rest in the store, wait, make room, or stand ready."""
         record = host.record
         if record.queued == 0:
             self._leave_waiting(batch, host)
@@ -121,90 +150,106 @@ class HostTable:
         elif record.free_at - now > PARK_SECONDS:
             self.park(batch, host, record.free_at)
         else:
-            if host.turn >= TURN_VISITS and self._is_full() and any(self._waiting):
+            if host.turn >= TURN_VISITS and self._is_full() and any(self._idle):
                 self._leave_waiting(batch, host)
                 self._deactivate(host)
             self.wait(batch, host)
-            self._stand_ready(host)
-        self.note(batch, host)
+            self.stand_ready(host)
+        batch.note(host)
 
-    def wait(self, batch: Any, host: Host) -> None:
+    def wait(self, batch: HostBatch, host: Host) -> None:
         """Stand among the waiting hosts, in the rank of the best that is queued here. A parked host stays parked."""
         record = host.record
         if record.parked or (record.waiting and record.waiting[0] == host.rank):
             return
         self._leave_waiting(batch, host)
-        record.waiting = t.waiting_key(host.rank, self._tables.next_serial())
-        batch.put(record.waiting, record.name.encode(), self._tables.in_waiting)
+        self._state.serial += 1
+        record.waiting = waiting_key(host.rank, self._state.serial)
+        batch.put(WAITING, record.waiting, record.name.encode())
+        self._state.waiting[host.rank] += 1
         if not host.is_active:
-            self._waiting[host.rank] += 1
+            self._idle[host.rank] += 1
 
-    def park(self, batch: Any, host: Host, until: float) -> None:
-        """Rest on disk until a time."""
+    def park(self, batch: HostBatch, host: Host, until: float) -> None:
+        """Rest in the store until a time."""
         self._leave_waiting(batch, host)
         self._deactivate(host)
-        record, is_in_trouble = host.record, host.is_in_trouble
+        record, is_in_trouble = host.record, host.is_in_trouble(self._clock())
         due = max(record.free_at, until)
-        record.parked = t.due_key(due, record.number, 4) + bytes((is_in_trouble,))
-        batch.put(record.parked, record.name.encode(), self._tables.in_parked)
-        self._parked_at_ease += not is_in_trouble
+        record.parked = due_key(due, record.number, 4) + bytes((is_in_trouble,))
+        batch.put(PARKED, record.parked, record.name.encode())
+        self._state.parked_at_ease += not is_in_trouble
         self._next_parked_at = due if self._next_parked_at is None else min(due, self._next_parked_at)
-        self.note(batch, host)
+        batch.note(host)
 
-    def unpark(self, batch: Any, host: Host, now: float) -> None:
+    def unpark(self, batch: HostBatch, host: Host, now: float) -> None:
         """There is a reason to go on before the time came, or it came."""
         if host.record.parked:
-            batch.delete(host.record.parked, self._tables.in_parked)
-            self._parked_at_ease -= not host.record.parked[-1]
+            batch.delete(PARKED, host.record.parked)
+            self._state.parked_at_ease -= not host.record.parked[-1]
             host.record.parked = b""
             self.go_on(batch, host, now)
 
-    def wake(self, batch: Any, now: float) -> None:
+    async def wake(self, batch: HostBatch, now: float) -> None:
         """Bring back parked hosts that are due."""
         if self._next_parked_at is None or self._next_parked_at > now:
             return
-        self._next_parked_at = None
-        for moves, (key, name) in enumerate(t.items_after(self._tables.parked, self._woken)):
-            if t.due_of(key) > now or moves == MAX_MOVES:
-                self._next_parked_at = t.due_of(key)
-                break
+        rows = await self._tables.scan(PARKED, self._woken, MAX_MOVES + 1)
+        due = [(key, name.decode()) for key, name in rows[:MAX_MOVES] if due_of(key) <= now]
+        self._next_parked_at = due_of(rows[len(due)][0]) if len(rows) > len(due) else None
+        await self.load([name for _, name in due], batch)
+        for key, name in due:
             self._woken = key
-            host = self.get(name.decode(), batch)
+            host = self.get(name)
             if host.record.parked == key:
                 self.unpark(batch, host, now)
+            else:
+                # Of a record that was lost.
+                batch.delete(PARKED, key)
+                self._state.parked_at_ease -= not key[-1]
 
-    def activate(self, batch: Any, now: float) -> None:
+    async def activate(self, batch: HostBatch, now: float) -> None:
         """Fill the free places with waiting hosts, drawn by rank: high classes first, none starves."""
         for _ in range(MAX_MOVES):
-            if self._is_full() or not any(self._waiting):
+            if self._is_full() or not any(self._idle):
                 return
-            host = self.get(self._draw(), batch)
-            self._waiting[host.record.waiting[0]] -= 1
+            if not (host := await self._draw(batch)):
+                continue
+            self._idle[host.record.waiting[0]] -= 1
             self._resting.pop(host.record.name)
             self._active[host.record.name] = host
             host.activate()
             if host.record.free_at - now > PARK_SECONDS:
                 self.park(batch, host, host.record.free_at)
             else:
-                self._stand_ready(host)
+                self.stand_ready(host)
 
-    def _draw(self) -> str:
-        """The first waiting host of a rank that is drawn by weight."""
-        ranks = [rank for rank, hosts in enumerate(self._waiting) if hosts]
+    async def _draw(self, batch: HostBatch) -> Host | None:
+        """The first waiting host of a rank that is drawn by weight; None if what was found does not wait any more."""
+        ranks = [rank for rank, hosts in enumerate(self._idle) if hosts]
         rank = self._random.choices(ranks, [(RANKS - rank) ** 2 for rank in ranks])[0] if len(ranks) > 1 else ranks[0]
-        # Entries are added behind all others, and one that leaves the active hosts is added anew: none is passed over.
-        for key, raw in t.items_after(self._tables.waiting, self._scanned[rank]):
-            assert key[0] == rank, "every rank is counted right"
-            self._scanned[rank] = key
-            if (name := raw.decode()) not in self._active:
-                return str(name)
-        raise AssertionError("every rank is counted right")
+        drawn = self._drawn[rank]
+        if not drawn:
+            # Entries are added behind all others, and one that leaves the active hosts is added anew: none is passed
+            # over. What this call itself added is written by now (see `Scheduler.take`).
+            rows = await self._tables.scan(WAITING, self._scanned[rank], DRAWN_TOGETHER)
+            drawn.extend((key, name.decode()) for key, name in rows if key[0] == rank)
+            if not drawn:
+                # Only a table that somebody spoilt has fewer than were counted.
+                self._idle[rank] = 0
+                return None
+            self._scanned[rank] = drawn[-1][0]
+        await self.load([name for _, name in drawn], batch)
+        key, name = drawn.popleft()
+        host = self.get(name)
+        return host if host.record.waiting == key and not host.is_active else None
 
-    def _leave_waiting(self, batch: Any, host: Host) -> None:
+    def _leave_waiting(self, batch: HostBatch, host: Host) -> None:
         if host.record.waiting:
-            batch.delete(host.record.waiting, self._tables.in_waiting)
+            batch.delete(WAITING, host.record.waiting)
+            self._state.waiting[host.record.waiting[0]] -= 1
             if not host.is_active:
-                self._waiting[host.record.waiting[0]] -= 1
+                self._idle[host.record.waiting[0]] -= 1
             host.record.waiting = b""
 
     def _deactivate(self, host: Host) -> None:
@@ -217,23 +262,34 @@ class HostTable:
 
     # ---- ready hosts
 
-    def _stand_ready(self, host: Host) -> None:
+    def stand_ready(self, host: Host) -> None:
+        """Stand in the heap of a worker, if nobody is at it."""
         if host.is_active and not host.is_ready and not host.token:
             host.is_ready = True
-            if host.owner < 0:
-                assert self._balance, "else the ring tells"
-                host.owner, host.times = self._balance.choose(host.domain, lambda worker: len(self._ready[worker]))
+            self._assignment.choose(host, lambda worker: len(self._ready[worker]))
             heappush(self._ready[host.owner], (host.record.free_at, next(self._ties), host))
 
-    def asked(self, host: Host) -> None:
-        """A request went out: who has the next one is chosen anew, if it is chosen at all."""
-        if self._balance:
-            host.owner = -1
+    def asked(self, host: Host, worker: int, settlement: Settlement | None = None) -> None:
+        """A request went out: who has the next one may be chosen anew."""
+        self._assignment.asked(host, worker, settlement)
+
+    def reassign(self, home: Sequence[int], region_of: Mapping[int, str]) -> None:
+        """Other workers are there from now on: whoever has no worker any more is given another."""
+        standing = [entry for heap in self._ready.values() for entry in heap]
+        self._assignment.change(home, region_of)
+        self._ready = {worker: [] for worker in self._assignment.workers}
+        for host in self._active.values():
+            host.owner = NOBODY
+        for due, tie, host in standing:
+            self._assignment.choose(host, lambda worker: len(self._ready[worker]))
+            self._ready[host.owner].append((due, tie, host))
+        for heap in self._ready.values():
+            heapify(heap)
 
     def _due(self, worker: int, now: float) -> Iterator[Host]:
         """Hosts whose moment has come, each once. A balanced worker begins with the domains it has had least."""
-        ready = self._ready[worker]
-        if not self._balance:
+        ready = self._ready.get(worker, [])
+        if not self._assignment.takes_turns:
             while ready and ready[0][0] <= now:
                 yield heappop(ready)[2]
             return
@@ -248,9 +304,13 @@ class HostTable:
             for entry in due:
                 heappush(ready, entry)
 
-    def ready(self, batch: Any, worker: int, now: float) -> Iterator[Host]:
+    def next_ready(self, worker: int, now: float, limit: int) -> list[Host]:
+        """Hosts that are likely among the next `limit` of this worker: so that what they need can be read at once."""
+        return [host for due, _, host in self._ready.get(worker, [])[:limit] if due <= now]
+
+    def ready(self, batch: HostBatch, worker: int, now: float) -> Iterator[Host]:
         """Hosts of this worker that may be asked, by the moment since when; each stands ready no more."""
-        ready, waiting = self._ready[worker], Counter[str]()
+        waiting = Counter[str]()
         for host in self._due(worker, now):
             host.is_ready = False
             due = self._spacing.free_at(host.domain, host.record.address)
@@ -261,7 +321,7 @@ class HostTable:
             waiting[name] += 1
             if waiting[name] <= LINE_HOSTS:
                 host.is_ready = True
-                heappush(ready, (due, next(self._ties), host))
+                heappush(self._ready[worker], (due, next(self._ties), host))
             else:
                 self.park(batch, host, self._end_of_line(name, now))
 
@@ -274,9 +334,9 @@ class HostTable:
 
     def next_at(self, worker: int | None = None) -> float | None:
         """When a host of this worker (None: of any) may be ready without further news; not later than the truth."""
-        if any(self._waiting) and not self._is_full():
+        if any(self._idle) and not self._is_full():
             return self._clock()
-        heaps = self._ready if worker is None else [self._ready[worker]]
+        heaps = self._ready.values() if worker is None else [self._ready.get(worker, [])]
         moments = [heap[0][0] for heap in heaps if heap]
         if self._next_parked_at is not None:
             moments.append(self._next_parked_at)
@@ -284,6 +344,7 @@ class HostTable:
 
     def are_all_in_trouble(self) -> bool:
         """Whether every host that has something queued rests because of failures or an unreadable robots.txt."""
-        if any(self._waiting) or self._parked_at_ease:
+        if any(self._idle) or self._state.parked_at_ease:
             return False
-        return all(host.is_in_trouble for host in self._active.values())
+        now = self._clock()
+        return all(host.is_in_trouble(now) for host in self._active.values())

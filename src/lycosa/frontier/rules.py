@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from lycosa.model import MAX_PRIORITY, MIN_PRIORITY, History, Kind, OutcomeKind, RobotsNews, Settlement, Target
+from lycosa.policy.kin import is_evidence
 from lycosa.policy.politeness import (
+    CIRCUIT_FAILURES,
     Answer,
     Pace,
     Standing,
@@ -26,8 +28,10 @@ MAX_ORIGINS_PER_HOST = 16
 LOST_ROBOTS_SECONDS = 300.0
 # A page of which so many workers died is not read again.
 MAX_CRASHES = 2
-# Ranks order the front queues: 0 for robots.txt asked on behalf of another host, then class 10 down to 1.
-RANKS = MAX_PRIORITY - MIN_PRIORITY + 2
+# Ranks order the front queues: 0 for robots.txt asked on behalf of another host, then class 10 down to 1, and behind
+# them all what made room for others of its host.
+RANKS = MAX_PRIORITY - MIN_PRIORITY + 3
+LAST_RANK = RANKS - 1
 
 
 class FrontierRules(msgspec.Struct, frozen=True):
@@ -58,6 +62,8 @@ class Pause(msgspec.Struct, frozen=True):
     seconds: float
     standing: Standing
     is_ban: bool = False
+    has_failed: bool = False
+    is_circuit: bool = False  # it has failed so often that it is left alone for long
 
 
 class OriginState(msgspec.Struct, array_like=True, gc=False):
@@ -67,6 +73,13 @@ class OriginState(msgspec.Struct, array_like=True, gc=False):
     expires_at: float
     is_pending: bool = False
     crawl_delay_seconds: float = 0.0
+    trouble: str = ""  # why its robots.txt could not be read
+    rest_until: float = 0.0  # it failed again and again, while others of its host did not
+
+    @property
+    def closed_until(self) -> float:
+        """When it may be asked again; 0 if it may be."""
+        return max(self.expires_at if self.is_pending else 0.0, self.rest_until)
 
 
 def rank_of(target: Target) -> int:
@@ -74,19 +87,9 @@ def rank_of(target: Target) -> int:
     if target.kind is Kind.ROBOTS:
         # Before everything else: other hosts wait for it, and it needs no permission.
         return 0
+    if target.was_aside:
+        return LAST_RANK
     return 1 + MAX_PRIORITY - min(max(target.priority, MIN_PRIORITY), MAX_PRIORITY)
-
-
-def in_turn(targets: Iterable[Target]) -> list[Target]:
-    """Targets in the order in which queues with a limit take them: errands, for which there is always room; then each
-    page once, however often it came."""
-    errands, pages = list[Target](), dict[bytes, Target]()
-    for target in targets:
-        if target.fingerprint:
-            pages.setdefault(target.fingerprint, target)
-        else:
-            errands.append(target)
-    return errands + list(pages.values())
 
 
 class Again(NamedTuple):
@@ -100,10 +103,12 @@ def again_after(settlement: Settlement, target: Target, pauses: Sequence[float],
     """Whether a target is tried once more after this visit; None if that was its last."""
     if settlement.was_fatal:
         crashes = target.crashes + 1
-        return Again(replace(target, crashes=crashes), 0.0) if crashes < MAX_CRASHES else None
+        once_more = replace(target, crashes=crashes, visits=target.visits + 1)
+        return Again(once_more, 0.0) if crashes < MAX_CRASHES else None
     if not may_retry or target.attempt >= len(pauses):
         return None
-    return Again(replace(target, attempt=target.attempt + 1), pauses[target.attempt])
+    once_more = replace(target, attempt=target.attempt + 1, visits=target.visits + 1)
+    return Again(once_more, pauses[target.attempt])
 
 
 def answer_of(settlement: Settlement) -> Answer:
@@ -120,19 +125,34 @@ def answer_of(settlement: Settlement) -> Answer:
     return Answer.TROUBLE if is_host_trouble(settlement.status, is_failure=True) else Answer.OTHER
 
 
-def pause_after(pace: Pace, settlement: Settlement, standing: Standing, crawl_delay_seconds: float) -> Pause | None:
+def pause_after(
+    pace: Pace,
+    settlement: Settlement,
+    standing: Standing,
+    crawl_delay_seconds: float,
+    kin: int | None,
+    given: Sequence[int],
+) -> Pause | None:
     """How long the host rests after this visit, and how we stand with it now.
 
     None when nothing was sent: that costs the host nothing. A failure before sending (DNS) is trouble all the same.
+    `kin` is the kind of the URL that was asked, `given` are those that have given pages here.
     """
     if not settlement.sent and settlement.outcome is not OutcomeKind.FAILED:
         return None
     answer = answer_of(settlement)
-    now = standing.after(answer)
+    # That nobody could be reached does not depend on the URL.
+    now = standing.after(answer, is_evidence=kin is None or not settlement.sent or is_evidence(kin, given))
     delay = delay_seconds(pace, settlement.fetch_seconds, crawl_delay_seconds)
     rest = backoff_seconds(pace, now.failures, delay, settlement.retry_after_seconds)
-    is_ban = now.failures > 0 and answer is not Answer.TROUBLE
-    return Pause(max(rest, slowed_seconds(pace, delay, now.slowdown)), now, is_ban)
+    has_failed = answer in (Answer.TROUBLE, Answer.BAN, Answer.REFUSED)
+    return Pause(
+        max(rest, slowed_seconds(pace, delay, now.slowdown)),
+        now,
+        is_ban=now.failures > 0 and answer in (Answer.BAN, Answer.REFUSED) and now.failures > standing.failures,
+        has_failed=has_failed,
+        is_circuit=now.failures >= CIRCUIT_FAILURES,
+    )
 
 
 def robots_target(origin: str, host: str) -> Target:
@@ -142,26 +162,25 @@ def robots_target(origin: str, host: str) -> Target:
 
 def lost_robots(target: Target, now: float) -> RobotsNews:
     """The news when a robots.txt visit brought none: its origin waits, and is asked again later."""
-    return RobotsNews(target.origin, 0.0, now + LOST_ROBOTS_SECONDS, b"", is_pending=True)
+    return RobotsNews(target.origin, 0.0, now + LOST_ROBOTS_SECONDS, b"", is_pending=True, trouble="its visit got lost")
 
 
 def learn(origins: dict[str, OriginState], news: RobotsNews) -> float:
     """Note what was learnt of an origin. Returns the Crawl-delay of its host: the longest any origin asks for."""
     before = origins.pop(news.origin, None)
+    rest_until = before.rest_until if before else 0.0
     # While robots.txt cannot be read its last wish still holds.
     delay = before.crawl_delay_seconds if before and news.is_pending else news.crawl_delay_seconds
-    origins[news.origin] = OriginState(news.fetched_at, news.expires_at, news.is_pending, delay)
+    origins[news.origin] = OriginState(
+        news.fetched_at, news.expires_at, news.is_pending, delay, news.trouble, rest_until
+    )
     while len(origins) > MAX_ORIGINS_PER_HOST:
-        del origins[next(iter(origins))]
+        # One that may not be asked is the last to be forgotten: it would be asked again at once.
+        del origins[next((name for name, state in origins.items() if not state.is_pending), next(iter(origins)))]
     return max(state.crawl_delay_seconds for state in origins.values())
 
 
-def is_in_trouble(failures: int, origins: dict[str, OriginState]) -> bool:
-    """Whether a host's pause is a back-off rather than politeness."""
-    return failures > 0 or any(state.is_pending for state in origins.values())
-
-
-def history_of(target: Target, settlement: Settlement, visits: int, now: float, due: float | None) -> History:
+def history_of(target: Target, settlement: Settlement, now: float, due: float | None) -> History:
     """The row of the crawl-history table that this visit leaves."""
     reason = settlement.reason
     if settlement.was_fatal:
@@ -172,7 +191,7 @@ def history_of(target: Target, settlement: Settlement, visits: int, now: float, 
         visited_at=now,
         status=settlement.status,
         reason=reason,
-        visits=visits,
+        visits=target.visits + 1,
         depth=target.depth,
         referrer=target.referrer,
         digest=settlement.digest,

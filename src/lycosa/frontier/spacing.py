@@ -12,7 +12,7 @@ from lycosa.policy.politeness import Pace
 # Between a lease and its request lies the worker's own haste, up to some hundredths of a second; two workers differ.
 ADDRESS_MARGIN = 1.1
 MIN_KEPT = 10_000
-_NEVER = float("-inf")
+NEVER = float("-inf")
 
 
 class Asked(NamedTuple):
@@ -36,10 +36,10 @@ class Spacing:
 
     A domain that is asked at the address where it was asked last, or at one that is not known yet, waits as long as a
     host does: many names of one domain on one server are one server. After a restart (`begun_at`) everything counts as
-    asked in that moment, since nobody knows what was.
+    asked in that moment, since nobody knows what was. Several of them may share their `addresses`.
     """
 
-    def __init__(self, pace: Pace, begun_at: float = _NEVER) -> None:
+    def __init__(self, pace: Pace, begun_at: float = NEVER, addresses: dict[str, Asked] | None = None) -> None:
         self._host_gap = pace.min_delay_seconds
         self._domain_gap = pace.domain_gap_seconds
         self._address_gap = pace.address_gap_seconds * ADDRESS_MARGIN
@@ -47,12 +47,12 @@ class Spacing:
         self.shortest_gap = min((gap for gap in (self._domain_gap, self._address_gap) if gap), default=0.0)
         self._unknown = Asked(begun_at, 0)
         self._domains: dict[str, Asked] = {}
-        self._addresses: dict[str, Asked] = {}
+        self._addresses = {} if addresses is None else addresses
         self._prune_at = MIN_KEPT
 
     def free_at(self, domain: str, address: str) -> float:
         """When the next request may go to this domain at this address; '' if that is not known."""
-        moment = _NEVER
+        moment = NEVER
         if self._domain_gap:
             last = self._domains.get(domain, self._unknown)
             is_elsewhere = address and last.address and address != last.address
@@ -89,6 +89,10 @@ class Spacing:
         moved = place._replace(address=address)
         self.note(moved, now)
         return moved
+
+    def hold(self, address: str, until: float) -> None:
+        """Somebody else asks at an address: it is not free before then."""
+        self._addresses[address] = Asked(until - self._address_gap, 0)
 
     def _undo_address(self, address: str, token: int) -> None:
         if (last := self._addresses.get(address)) and last.token == token:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from base64 import b32encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -19,10 +20,10 @@ import pyarrow as pa
 from lycosa import settings
 from lycosa.build import is_shared
 from lycosa.errors import SettingsError
-from lycosa.frontier.books import Books
-from lycosa.frontier.rocks_books import RocksBooks
-from lycosa.frontier.tables import HostRecord
+from lycosa.frontier.records import HostRecord
+from lycosa.frontier.view import CrawlView, open_rocks_view
 from lycosa.model import History
+from lycosa.policy.region import RegionRules
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.read import connect
 
@@ -82,23 +83,20 @@ def shared_frontier(folder: CrawlFolder) -> str:
 
 
 @contextmanager
-def open_books(folder: CrawlFolder) -> Iterator[Books]:
-    """The frontier's books to read, also while a crawl writes them. Raises `SettingsError` if there are none."""
+def open_view(folder: CrawlFolder) -> Iterator[CrawlView]:
+    """The frontier to read, also while a crawl writes it. Raises `SettingsError` if there is none."""
     if not has_frontier(folder):
         raise SettingsError(f"{folder.path}: its frontier was kept in memory only, so nothing is known of it now")
-    books = _books(folder)
-    try:
-        yield books
-    finally:
-        books.close()
+    with closing(_view(folder)) as view:
+        yield view
 
 
-def _books(folder: CrawlFolder) -> Books:
+def _view(folder: CrawlFolder) -> CrawlView:
     if not (address := shared_frontier(folder)):
-        return RocksBooks(folder.frontier)
-    from lycosa.frontier.redis_books import RedisBooks
+        return open_rocks_view(folder.frontier)
+    from lycosa.frontier.redis.view import open_redis_view
 
-    return RedisBooks(address)
+    return open_redis_view(address)
 
 
 def connect_for(folder: CrawlFolder, sql: str) -> duckdb.DuckDBPyConnection:
@@ -117,11 +115,11 @@ def add_frontier(connection: duckdb.DuckDBPyConnection, folder: CrawlFolder, wan
     history, hosts = _HISTORY.empty_table(), _HOSTS.empty_table()
     wanted = set(wanted)
     if wanted & {"history", "hosts"} and has_frontier(folder):
-        with open_books(folder) as books:
+        with open_view(folder) as view:
             if "history" in wanted:
-                history = _table(_HISTORY, books.histories(), _history_row)
+                history = _table(_HISTORY, view.histories(), _history_row)
             if "hosts" in wanted:
-                hosts = _table(_HOSTS, books.hosts(), _host_row)
+                hosts = _table(_HOSTS, view.hosts(), partial(_host_row, _region_rules(folder)))
     connection.register("history", history)
     connection.register("hosts", hosts)
 
@@ -169,7 +167,7 @@ def _history_row(past: History) -> Sequence[Any]:
     )
 
 
-def _host_row(host: HostRecord) -> Sequence[Any]:
+def _host_row(regions: RegionRules, host: HostRecord) -> Sequence[Any]:
     return (
         host.name,
         host.queued,
@@ -186,9 +184,13 @@ def _host_row(host: HostRecord) -> Sequence[Any]:
         host.address,
         host.slowdown,
         host.ban,
-        host.region,
+        regions.of(host.name) or host.nearest,
         host.dropped,
     )
+
+
+def _region_rules(folder: CrawlFolder) -> RegionRules:
+    return RegionRules(settings.load(folder.settings, {}).region_rules if folder.settings.exists() else {})
 
 
 def _microseconds(at: float) -> int | None:

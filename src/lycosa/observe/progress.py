@@ -21,6 +21,7 @@ from lycosa.settings import Settings
 
 Style = Literal["human", "json", "quiet"]
 _SECONDS_BETWEEN = {"human": 0.25, "json": 1.0, "quiet": 3600.0}
+MAX_SHOWN = 5
 
 
 class Progress:
@@ -91,6 +92,14 @@ class Progress:
         return f"{self._parent.workers} workers{left} · Ctrl-C stops cleanly"
 
 
+class OriginAside(msgspec.Struct, frozen=True):
+    """An origin in trouble: its targets are set aside until its robots.txt can be read."""
+
+    origin: str
+    trouble: str
+    next_try_at: float
+
+
 class Summary(msgspec.Struct, frozen=True):
     """A crawl at its end, in figures."""
 
@@ -114,6 +123,7 @@ class Summary(msgspec.Struct, frozen=True):
     worker_restarts: int
     folder: str
     reasons: dict[str, int]
+    troubled: list[OriginAside]
     recovered_rows: int
 
     def show(self) -> None:
@@ -129,17 +139,28 @@ class Summary(msgspec.Struct, frozen=True):
         )
         if self.reasons:
             console.print("  why visits of this run gave nothing, each try counted:")
-        for reason, times in sorted(self.reasons.items(), key=lambda item: -item[1])[:5]:
+        for reason, times in sorted(self.reasons.items(), key=lambda item: -item[1])[:MAX_SHOWN]:
             console.print(f"  {times:>7,} x {reason}", markup=False)
         if self.queued or self.delayed:
             console.print(
                 f"  {self.queued:,} URLs are queued and {self.delayed:,} wait for a retry: the same command goes on"
             )
+        self._show_troubled(console)
         if self.dropped:
             console.print(f"  {self.dropped:,} times a URL was dropped, since the queue of its host was full")
         if self.recovered_rows:
             console.print(f"  {self.recovered_rows:,} rows of an earlier run were recovered")
         console.print(f"  in [bold]{self.folder}[/]: warc/ pages/ links/ report.html", soft_wrap=True)
+
+    def _show_troubled(self, console: Console) -> None:
+        if self.troubled:
+            console.print("  set aside until their robots.txt can be read:")
+        for each in self.troubled[:MAX_SHOWN]:
+            moment = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(each.next_try_at))
+            line = f"    {each.origin}: {each.trouble}, to be tried again at {moment}"
+            console.print(line, markup=False, soft_wrap=True)
+        if (more := len(self.troubled) - MAX_SHOWN) > 0:
+            console.print(f"    and {more:,} more: `lycosa status` lists them")
 
 
 def summary(parent: Parent, place: object, ending: Ending) -> Summary:
@@ -169,6 +190,7 @@ def summary(parent: Parent, place: object, ending: Ending) -> Summary:
         worker_restarts=parent.restarts,
         folder=str(place),
         reasons=dict(tally.reasons.most_common(20)),
+        troubled=[OriginAside(origin, *trouble) for origin, trouble in tally.troubled.items()],
         recovered_rows=parent.recovery.rows if parent.recovery else 0,
         **{name: getattr(counts, name) for name in names},
     )

@@ -6,7 +6,7 @@ import duckdb
 import msgspec
 
 from lycosa.errors import BackendLost
-from lycosa.observe.crawl_sql import has_frontier, open_books, shared_frontier
+from lycosa.observe.crawl_sql import has_frontier, open_view, shared_frontier
 from lycosa.observe.report_svg import REST
 from lycosa.ports import Counts
 from lycosa.store.folder import CrawlFolder
@@ -233,11 +233,11 @@ def _frontier(folder: CrawlFolder) -> tuple[Counts, list[QueuedHost]]:
 def _frontier_figures(folder: CrawlFolder) -> tuple[Counts, list[QueuedHost]]:
     from heapq import nlargest
 
-    with open_books(folder) as books:
-        counts = books.counts()
+    with open_view(folder) as view:
+        counts = view.counts()
         # Of a crawl of many machines only the counters: its hosts may be millions, and not on this machine.
         is_listed = counts.queued > 0 and not shared_frontier(folder)
-        hosts = (host for host in books.hosts() if host.queued) if is_listed else iter(())
+        hosts = (host for host in view.hosts() if host.queued) if is_listed else iter(())
         longest = nlargest(TOP, hosts, key=lambda host: host.queued)
         return counts, [QueuedHost(host.name, host.queued, host.visits, host.failures) for host in longest]
 

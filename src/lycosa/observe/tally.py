@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from lycosa.clock import Clock
-from lycosa.model import OutcomeKind, Settlement
+from lycosa.model import OutcomeKind, RobotsNews, Settlement
 
 RATE_SECONDS = 10.0
 MAX_REASONS = 200
+MAX_TROUBLED = 1000
+
+
+class Trouble(NamedTuple):
+    """Why the robots.txt of an origin could not be read, and when it is tried again."""
+
+    trouble: str
+    next_try_at: float
 
 
 class Tally:
@@ -23,6 +32,8 @@ class Tally:
         self.bytes = 0
         self.statuses: Counter[int] = Counter()
         self.reasons: Counter[str] = Counter()
+        # Origins set aside until their robots.txt can be read, as far as this run has tried it.
+        self.troubled: dict[str, Trouble] = {}
         self._recent: deque[tuple[float, int]] = deque([(self.started_at, 0)])
         # (seconds since start, pages) for the plot of the report; thinned out as it grows.
         self.course: list[tuple[float, int]] = [(0.0, 0)]
@@ -37,6 +48,8 @@ class Tally:
             if reason := _reason_of(settlement):
                 known = reason in self.reasons or len(self.reasons) < MAX_REASONS
                 self.reasons[reason if known else "other"] += 1
+            if settlement.robots:
+                self._note_origin(settlement.robots)
         self._note_course()
 
     def rate(self) -> float:
@@ -50,6 +63,11 @@ class Tally:
 
     def seconds(self) -> float:
         return self._clock() - self.started_at
+
+    def _note_origin(self, news: RobotsNews) -> None:
+        self.troubled.pop(news.origin, None)
+        if news.is_pending and len(self.troubled) < MAX_TROUBLED:
+            self.troubled[news.origin] = Trouble(news.trouble, news.expires_at)
 
     def _note_course(self) -> None:
         at = self.seconds()
@@ -65,6 +83,6 @@ def _reason_of(settlement: Settlement) -> str:
         case OutcomeKind.FAILED | OutcomeKind.REFUSED | OutcomeKind.CRASHED:
             return reason
         case OutcomeKind.READ if settlement.robots and settlement.robots.is_pending:
-            return f"robots.txt could not be read: {reason or f'status {settlement.status}'}"
+            return f"robots.txt could not be read: {settlement.robots.trouble}"
         case _:
             return ""

@@ -4,7 +4,7 @@ over the clients' addresses. Pure: when a host may be asked is decided elsewhere
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from statistics import fmean, pstdev
 from typing import NamedTuple
 from zlib import crc32
@@ -48,9 +48,13 @@ class Balance:
         del self._had[client]
         assert self._had, "somebody must be left"
 
-    def choose(self, domain: str, load: Callable[[int], int]) -> Choice:
+    @property
+    def clients(self) -> list[int]:
+        return list(self._had)
+
+    def choose(self, domain: str, load: Callable[[int], int], among: Collection[int] = ()) -> Choice:
         """Who has this domain next: whoever had it least, of those whoever has least to do. It is counted as had."""
-        times = {client: had.estimate(domain) for client, had in self._had.items()}
+        times = {client: had.estimate(domain) for client, had in self._had.items() if not among or client in among}
         least = min(times.values())
         tied = [client for client in times if times[client] == least]
         first = crc32(domain.encode()) % len(tied)

@@ -48,6 +48,9 @@ class Answer(Enum):
     BAN = "ban"
 
 
+_BAD = frozenset({Answer.REFUSED, Answer.TROUBLE, Answer.BAN})
+
+
 class Standing(msgspec.Struct, frozen=True):
     """How we stand with a host."""
 
@@ -55,8 +58,13 @@ class Standing(msgspec.Struct, frozen=True):
     refusals: int = -1  # in a row, since it last gave a page; -1: it has not given any
     slowdown: float = 1.0
 
-    def after(self, answer: Answer) -> Standing:
-        """How we stand after one more answer. Only bans and trouble leave failures."""
+    def after(self, answer: Answer, *, is_evidence: bool = True) -> Standing:
+        """How we stand after one more answer. Only bans and trouble leave failures.
+
+        Without evidence, the answer may be the URL's alone (see `policy/kin.py`).
+        """
+        if not is_evidence and self.refusals >= 0 and answer in _BAD:
+            return self._after_doubtful(answer)
         refusals = self.refusals
         if answer is Answer.PAGE:
             refusals = 0
@@ -70,6 +78,16 @@ class Standing(msgspec.Struct, frozen=True):
             slowdown = max(1.0, RECOVERY * slowdown)
         failures = self.failures + 1 if is_ban or answer is Answer.TROUBLE else 0
         return Standing(failures, refusals, slowdown)
+
+    def _after_doubtful(self, answer: Answer) -> Standing:
+        """A host that gives pages is slowed down by what it answers to other URLs, and never closed."""
+        if answer is Answer.REFUSED:
+            # Whoever refuses is there. Whoever has banned us lately may mean it.
+            failures = self.failures if self.slowdown > 1.0 else 0
+        else:
+            # A circuit that is open already stays so.
+            failures = max(self.failures, min(self.failures + 1, CIRCUIT_FAILURES - 1))
+        return Standing(failures, self.refusals, self.slowdown)
 
 
 def delay_seconds(pace: Pace, fetch_seconds: float, crawl_delay_seconds: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from lycosa.errors import SettingsError
 
@@ -32,3 +32,17 @@ def checked(region: str) -> str:
     if not _NAME.fullmatch(region):
         raise SettingsError(f"region: {region!r} is no name of a region (small letters, digits and '-')")
     return region
+
+
+# A host moves to another region only if that is so much nearer; else it would go to and fro.
+CLEARLY_NEARER = 0.7
+
+
+def nearest_region(measured: Mapping[str, float], now_at: str, regions: Iterable[str]) -> str:
+    """Which of the regions should have a host: each asks it once, then the one that connects fastest."""
+    here = sorted(regions)
+    if untried := next((region for region in here if region not in measured), ""):
+        return untried
+    best = min(here, key=lambda region: measured[region], default="")
+    is_settled = best and now_at in here and measured[best] >= CLEARLY_NEARER * measured[now_at]
+    return now_at if is_settled else best

@@ -30,6 +30,10 @@ MAX_WILDCARDS = 5_000
 CACHE_SECONDS = 86_400.0
 FIRST_RETRY_SECONDS = 300.0
 MAX_RETRY_SECONDS = 6 * 3600.0
+# A name that has never led anywhere is looked for twice more, and soon: what a name server says while it starts, or
+# while another takes its place, is over in seconds. Within one run, since a link to a name that nobody has would
+# otherwise keep every crawl that finds it from its end.
+NAME_RETRY_SECONDS = (5.0, 20.0)
 LAST_COPY_AFTER_SECONDS = 12 * 3600.0
 
 _TOKEN_CHARACTERS = ascii_letters + "-_"
@@ -462,8 +466,12 @@ def robots_verdict(
     previous: RobotsRecord | None = None,
     *,
     cache_seconds: float = CACHE_SECONDS,
+    is_name_unknown: bool = False,
 ) -> RobotsRecord:
-    """What holds after this answer; `status` is None when there was none (DNS, TLS, network, timeout)."""
+    """What holds after this answer; `status` is None when there was none (DNS, TLS, network, timeout).
+
+    `is_name_unknown`: there is no such name, as far as this crawl has ever heard.
+    """
     expires_at = now + cache_seconds
     last_copy = previous.last_copy if previous else None
     if status is not None and 200 <= status < 300:
@@ -473,21 +481,29 @@ def robots_verdict(
     # 429 means too many requests, so less of them (Google; RFC 9309 leaves it open).
     if status is not None and 400 <= status < 500 and status != 429:
         return RobotsRecord(RobotsKind.ALLOW_ALL, ALLOW_ALL, now, expires_at, set_aside=last_copy)
-    return _failed(now, previous, last_copy)
+    return _failed(now, previous, last_copy, is_name_unknown=is_name_unknown)
 
 
-def _failed(now: float, previous: RobotsRecord | None, last_copy: RobotsRules | None) -> RobotsRecord:
+def _failed(
+    now: float, previous: RobotsRecord | None, last_copy: RobotsRules | None, *, is_name_unknown: bool
+) -> RobotsRecord:
     """No answer to rely on: everything is disallowed, then the last copy holds; never is everything allowed."""
     failures = previous.failures + 1 if previous else 1
     since_at = now
     if previous is not None and previous.failing_since_at is not None:
         since_at = previous.failing_since_at
     last_copy_at = since_at + LAST_COPY_AFTER_SECONDS
-    # 2 ** 7 is already past the longest wait; an unbounded exponent would overflow after a year of failures.
-    expires_at = now + min(FIRST_RETRY_SECONDS * 2.0 ** min(failures - 1, 7), MAX_RETRY_SECONDS)
+    expires_at = now + _retry_seconds(failures, is_name_unknown=is_name_unknown)
     if last_copy is None:
         return RobotsRecord(RobotsKind.DISALLOW_ALL, DISALLOW_ALL, now, expires_at, failures, since_at)
     if now >= last_copy_at:
         return RobotsRecord(RobotsKind.LAST_COPY, last_copy, now, expires_at, failures, since_at)
     expires_at = min(expires_at, last_copy_at)
     return RobotsRecord(RobotsKind.DISALLOW_ALL, DISALLOW_ALL, now, expires_at, failures, since_at, last_copy)
+
+
+def _retry_seconds(failures: int, *, is_name_unknown: bool) -> float:
+    if is_name_unknown and failures <= len(NAME_RETRY_SECONDS):
+        return NAME_RETRY_SECONDS[failures - 1]
+    # 2 ** 7 is already past the longest wait; an unbounded exponent would overflow after a year of failures.
+    return min(FIRST_RETRY_SECONDS * 2.0 ** min(failures - 1, 7), MAX_RETRY_SECONDS)

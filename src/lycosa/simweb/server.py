@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import resource
 import socket
+import ssl
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -96,10 +97,10 @@ class Server:
         self.failures: list[Exception] = []
         self._listening: asyncio.Server | None = None
 
-    async def start(self, listener: socket.socket) -> None:
-        """Accept connections from now on."""
+    async def start(self, listener: socket.socket, tls: ssl.SSLContext | None = None) -> None:
+        """Accept connections from now on, over TLS if there is a context for it."""
         loop = asyncio.get_running_loop()
-        self._listening = await loop.create_server(lambda: _Connection(self), sock=listener, backlog=_BACKLOG)
+        self._listening = await loop.create_server(lambda: _Connection(self), sock=listener, backlog=_BACKLOG, ssl=tls)
 
     async def close(self) -> None:
         """End all connections; raises what behaviours failed with, since a test would not see it otherwise."""

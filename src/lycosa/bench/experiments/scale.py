@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from lycosa.bench.experiments.plot import Axis, Line, plot
 from lycosa.bench.experiments.section import Section, table
-from lycosa.frontier.redis_ring import ring_entries
 from lycosa.policy.balance import coefficient_of_variation
+from lycosa.policy.ring import Ring
 
 WEEK_HOURS = 168
 HOUR = 3600.0
@@ -57,6 +57,10 @@ class Week(NamedTuple):
         """The share fetched by hours."""
         done = np.cumsum([0.0, *self.steps])
         return [(float(number * STEP_HOURS), float(share)) for number, share in enumerate(done)]
+
+
+# A point of the ring and its owner.
+RING_BYTES = 16
 
 
 class RingShares(NamedTuple):
@@ -115,10 +119,10 @@ def _draw(hosts: int) -> Hosts:
 
 
 def _owners(nodes: list[int], points: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Whose each point is, by the very table that the Redis frontier uses."""
-    raw = np.frombuffer(ring_entries(nodes), dtype=np.uint8).reshape(-1, 10).astype(np.int64)
-    places = raw[:, :6] @ (256 ** np.arange(5, -1, -1, dtype=np.int64))
-    owners = raw[:, 6:] @ (256 ** np.arange(3, -1, -1, dtype=np.int64))
+    """Whose each point is, by the very ring that the frontier uses, as precisely as 48 bits tell."""
+    ring = Ring(nodes)
+    places = np.array([point >> 16 for point in ring.points], dtype=np.int64)
+    owners = np.array(ring.owners, dtype=np.int64)
     found: npt.NDArray[np.int64] = owners[np.searchsorted(places, points, side="right") % len(places)]
     return found
 
@@ -134,7 +138,7 @@ def _ring(workers: int, points: npt.NDArray[np.int64], owners: npt.NDArray[np.in
         float(joined.mean()) * (workers + 1),
         float(crashed.mean()) * workers,
         int(wrongly.sum()),
-        len(ring_entries(list(range(workers)))),
+        RING_BYTES * len(Ring(range(workers)).points),
     )
 
 

@@ -1,0 +1,188 @@
+"""The frontier within one process: one scheduler over tables in memory or in RocksDB, and what was stored before."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+from lycosa.clock import Clock, steady_clock
+from lycosa.dedupe.memory import MemoryContentGroups
+from lycosa.dedupe.signature import Signature
+from lycosa.frontier.claims import Claims
+from lycosa.frontier.memory import MemoryReader, MemoryTables
+from lycosa.frontier.poison import readable_history
+from lycosa.frontier.records import site_notes
+from lycosa.frontier.rules import FrontierRules
+from lycosa.frontier.scheduler import Scheduler
+from lycosa.frontier.tables import CONTENTS, HISTORY, ROBOTS, SITES, Row, Tables
+from lycosa.model import History, Lease, Placement, Settlement, Target
+from lycosa.ports import Counts
+
+T = TypeVar("T")
+READMITTED_TOGETHER = 1_000
+
+
+class PagesAtMost:
+    """The page limit of a crawl that has one scheduler."""
+
+    def __init__(self, max_pages: int) -> None:
+        self._max_pages = max_pages
+
+    def is_reached(self, pages: int, leased: int) -> bool:
+        return 0 < self._max_pages <= pages + leased
+
+    def may_lease(self, pages: int, leased: int) -> bool:
+        return not self.is_reached(pages, leased)
+
+
+class EmbeddedFrontier:
+    """Implements `ports.Frontier` and `ports.Duplicates` for one process on one machine.
+
+    Its tables never keep the event loop waiting: what is asked of them is answered without a pause. `rows` are all
+    rows of one of them.
+    """
+
+    def __init__(
+        self,
+        tables: Tables,
+        rows: Callable[[str], Iterable[Row]],
+        place: Callable[[Signature], Placement],
+        key: bytes,
+        rules: FrontierRules,
+        clock: Clock | None = None,
+    ) -> None:
+        self.rules = rules
+        self._tables = tables
+        self._rows = rows
+        self._place = place
+        self._key = key
+        self._claims = Claims(self._stored_under, self._has_lease)
+        opening = Scheduler.open(
+            tables,
+            rules,
+            clock or steady_clock(),
+            contents=self._claims,
+            limit=PagesAtMost(rules.max_pages),
+            workers=range(max(1, rules.workers)),
+        )
+        self._scheduler = _at_once(opening)
+
+    # ---- the four verbs
+
+    async def add(self, targets: Sequence[Target]) -> int:
+        return await self._scheduler.add(targets)
+
+    async def take(self, worker: int, limit: int) -> list[Lease]:
+        return await self._scheduler.take(worker, limit)
+
+    async def settle(self, settlements: Sequence[Settlement]) -> list[int]:
+        return await self._scheduler.settle(settlements)
+
+    async def approach(self, token: int, address: str) -> bool:
+        return await self._scheduler.approach(token, address)
+
+    async def give_back(self, token: int) -> None:
+        await self._scheduler.give_back(token)
+
+    async def is_finished(self) -> bool:
+        return self._scheduler.is_finished()
+
+    # ---- the rest of the interface
+
+    async def robots(self, origin: str) -> bytes:
+        return await self._value(ROBOTS, origin.encode()) or b""
+
+    async def site(self, domain: str) -> bytes:
+        return site_notes(await self._value(SITES, domain.encode()))
+
+    async def original_of(self, digest: bytes, url: str, token: int) -> str:
+        return await self._claims.original_of(digest, url, token)
+
+    async def place(self, signature: bytes) -> Placement:
+        return self._place(Signature.from_bytes(signature))
+
+    async def release(self, worker: int) -> int:
+        return len(await self._scheduler.release(worker))
+
+    def counts(self) -> Counts:
+        return self._scheduler.counts()
+
+    def next_at(self, worker: int) -> float | None:
+        return self._scheduler.next_at(worker)
+
+    def idle_until(self) -> float | None:
+        return self._scheduler.idle_until()
+
+    async def history(self, url_fingerprint: bytes) -> History | None:
+        return readable_history(await self._value(HISTORY, url_fingerprint))
+
+    async def readmit(self) -> int:
+        """Queue every page visited before once more, for a revisit. Returns how many."""
+        rows, queued = iter(self._rows(HISTORY)), 0
+        while some := list(islice(rows, READMITTED_TOGETHER)):
+            queued += await self._scheduler.readmit(some)
+            await asyncio.sleep(0)
+        await self._tables.durable()
+        return queued
+
+    def listen(self, tell: Callable[[], None]) -> None:
+        """Nothing happens here that its caller does not know of."""
+
+    def give_up(self) -> None:
+        """Nothing here is waited for."""
+
+    def crawl_key(self) -> bytes:
+        return self._key
+
+    async def close(self) -> None:
+        try:
+            await self._scheduler.close()
+        finally:
+            await self._tables.close()
+
+    async def _value(self, table: str, key: bytes) -> bytes | None:
+        (value,) = await self._tables.get(table, [key])
+        return value
+
+    def _has_lease(self, token: int) -> bool:
+        return self._scheduler.has_lease(token)
+
+    async def _stored_under(self, digest: bytes) -> bytes | None:
+        return await self._value(CONTENTS, digest)
+
+
+def _at_once(work: Coroutine[Any, Any, T]) -> T:
+    """What something that never pauses comes to."""
+    try:
+        work.send(None)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    work.close()
+    raise AssertionError("these tables answer at once")
+
+
+def memory_frontier(rules: FrontierRules, clock: Clock | None = None) -> EmbeddedFrontier:
+    """For short crawls from a program: nothing survives the process."""
+    tables = MemoryTables()
+    groups, rows = MemoryContentGroups(), MemoryReader(tables).rows
+    place = lambda signature: groups.place([signature])[0]  # noqa: E731
+    return EmbeddedFrontier(tables, rows, place, secrets.token_bytes(16), rules, clock)
+
+
+def rocks_frontier(folder: Path, rules: FrontierRules, clock: Clock | None = None) -> EmbeddedFrontier:
+    """For a crawl of one machine: everything is in a folder."""
+    from lycosa.frontier.rocks.tables import RocksTables
+
+    tables = RocksTables(
+        folder,
+        durability=rules.durability,
+        seen=rules.seen,
+        seen_capacity=rules.seen_capacity,
+        seen_error=rules.seen_error,
+    )
+    return EmbeddedFrontier(tables, tables.rows, tables.place, tables.crawl_key(), rules, clock)

@@ -1,0 +1,125 @@
+"""What stands in the frontier's tables: records, keys, and how they become bytes."""
+
+from __future__ import annotations
+
+from struct import pack, unpack_from
+
+import msgspec
+
+from lycosa.frontier.poison import UNREADABLE
+from lycosa.frontier.rules import RANKS, OriginState, host_of_origin
+from lycosa.model import SiteNews, Target, origin_of
+from lycosa.ports import Counts
+
+FORMAT = 4
+_VERSION_BYTES = 8
+
+
+class Lane(msgspec.Struct, array_like=True, gc=False):
+    """The queue of one origin of a host in one rank: blocks `first` up to, but not with, `end`."""
+
+    number: int  # among the lanes of its host
+    mark: str  # of the origin (see `entries.mark_of`), or one of those in `queue.py`
+    rank: int
+    first: int = 0
+    gone: int = 0  # entries at the front of the first block that have left
+    end: int = 0
+    entries: int = 0
+
+
+class HostRecord(msgspec.Struct, array_like=True, gc=False):
+    """One row of the domain-policy table: what a host is owed and what is known of it."""
+
+    name: str
+    number: int
+    queued: int = 0
+    lanes: list[Lane] = []  # by rank, those with something in them; none has two of the same mark and rank
+    waiting: bytes = b""
+    parked: bytes = b""
+    free_at: float = 0.0
+    delay_seconds: float = 0.0
+    crawl_delay_seconds: float = 0.0
+    failures: int = 0
+    visits: int = 0
+    pages: int = 0
+    fetch_seconds: float = 0.0
+    # The epoch (run of a parent, or ownership) in which a lease was last given out and not yet settled; 0 if none.
+    leased_epoch: int = 0
+    origins: dict[str, OriginState] = msgspec.field(default_factory=dict)
+    address: str = ""
+    refusals: int = -1  # in a row, since it last gave a page; -1: it has not given any
+    slowdown: float = 1.0
+    given: list[int] = []  # kinds of URLs that gave pages lately
+    failing: list[int] = []  # kinds of URLs that failed since it last gave a page
+    # In which words it told us to go away, until it answers again.
+    ban: str = ""
+    dropped: int = 0  # targets for which its queue had no room
+    nearest: str = ""  # the region whose machines connect fastest; empty: not measured
+    measured: dict[str, float] = {}  # how long it took the machines of each region to connect
+
+
+class State(msgspec.Struct, array_like=True, kw_only=True):
+    """What is kept of all tables together, so that nothing is counted by scanning. Written with every batch."""
+
+    crawl: str = ""  # whose tables these are
+    epoch: int = 0
+    changes: int = 0  # how many batches were written
+    serial: int = 0
+    hosts: int = 0
+    waiting: list[int] = msgspec.field(default_factory=lambda: [0] * RANKS)  # hosts that wait or are active, by rank
+    parked_at_ease: int = 0  # parked hosts that are in no trouble
+    counts: Counts = Counts()
+
+
+encode = msgspec.msgpack.Encoder().encode
+decode_target = msgspec.msgpack.Decoder(Target).decode
+decode_state = msgspec.msgpack.Decoder(State).decode
+_decode_host = msgspec.msgpack.Decoder(HostRecord).decode
+
+
+def readable_host(raw: bytes | None, name: str) -> HostRecord | None:
+    """The record that these bytes are; None if they are none, or another host's."""
+    try:
+        record = _decode_host(raw) if raw else None
+    except UNREADABLE:
+        return None
+    return record if record and record.name == name else None
+
+
+def readable_target(raw: bytes, host: str = "") -> Target | None:
+    """The target that these bytes are; None if they are none, or none of this host."""
+    try:
+        target = decode_target(raw)
+    except UNREADABLE:
+        return None
+    is_whole = not host or (target.host == host and host_of_origin(origin_of(target.url)) == host)
+    return target if is_whole else None
+
+
+def block_key(host_number: int, lane: int, block: int) -> bytes:
+    return (host_number << 40 | lane << 32 | block).to_bytes(9)
+
+
+def waiting_key(rank: int, serial: int) -> bytes:
+    return (rank << 56 | serial).to_bytes(8)
+
+
+def due_key(due_at: float, serial: int, width: int) -> bytes:
+    # The bits of a positive double sort like its value, and nothing is rounded to before its time.
+    return pack(">d", due_at) + serial.to_bytes(width)
+
+
+def due_of(key: bytes) -> float:
+    return float(unpack_from(">d", key)[0])
+
+
+def pack_site(news: SiteNews) -> bytes:
+    return news.version.to_bytes(_VERSION_BYTES) + news.notes
+
+
+def site_version(raw: bytes | None) -> int:
+    return int.from_bytes(raw[:_VERSION_BYTES]) if raw else 0
+
+
+def site_notes(raw: bytes | None) -> bytes:
+    return raw[_VERSION_BYTES:] if raw else b""
