@@ -67,7 +67,7 @@ async def fill(server: RedisServer, frontier: RedisFrontier, args: argparse.Name
         spent += time.perf_counter() - began
     known = bytes_under(server, "*}s*")
     queued = bytes_under(server, "*}q*")
-    hosts = bytes_under(server, "*}h") + bytes_under(server, "*}r*")
+    hosts = bytes_under(server, "*}h") + bytes_under(server, "*}a")
     return {
         "bytes_per_known_url": known / args.urls,
         "bytes_per_queued_url": queued / args.urls,
@@ -82,7 +82,7 @@ async def visit(server: RedisServer, frontier: RedisFrontier, args: argparse.Nam
     # Half of what a page links to is new; the workers' caches let few known ones through.
     (links,) = targets(BATCH, args.hosts, frontier.crawl_key(), first=args.urls - BATCH // 2)
     draw, visits, turn = Random(1), 0, 0
-    calls, cpu, mine, began = evals(server), cpu_seconds(server), time.process_time(), time.perf_counter()
+    calls, cpu, mine, began = commands(server), cpu_seconds(server), time.process_time(), time.perf_counter()
     while visits < args.visits and (leases := await frontier.take(0, args.batch)):
         settlements = []
         for lease in leases:
@@ -94,7 +94,7 @@ async def visit(server: RedisServer, frontier: RedisFrontier, args: argparse.Nam
     return {
         "visits": visits,
         "redis_cpu_us_per_page": (cpu_seconds(server) - cpu) / visits * 1e6,
-        "scripts_per_page": (evals(server) - calls) / visits,
+        "commands_per_page": (commands(server) - calls) / visits,
         "parent_cpu_us_per_page": (time.process_time() - mine) / visits * 1e6,
         "pages_per_second": visits / (time.perf_counter() - began),
         "history_bytes_per_page": bytes_under(server, "*}y") / visits,
@@ -102,8 +102,8 @@ async def visit(server: RedisServer, frontier: RedisFrontier, args: argparse.Nam
     }
 
 
-def evals(server: RedisServer) -> int:
-    return int(server.client().info("commandstats").get("cmdstat_evalsha", {"calls": 0})["calls"])
+def commands(server: RedisServer) -> int:
+    return int(server.client().info("stats")["total_commands_processed"])
 
 
 def settlement(lease: Lease, found: list[Target], draw: Random) -> Settlement:
@@ -118,6 +118,7 @@ async def measure(args: argparse.Namespace) -> dict[str, Any]:
     rules = FrontierRules(pace=Pace(min_delay_seconds=0.0, delay_factor=0.0))
     with RedisServer() as server:
         frontier = RedisFrontier(f"{server.address}?partitions={args.partitions}", rules)
+        await frontier.begin()
         try:
             figures = await fill(server, frontier, args)
             return figures | await visit(server, frontier, args)

@@ -125,10 +125,8 @@ async def _join_frontier(address: str, rules: FrontierRules, folder: Path, clock
     from lycosa.dedupe.rocks import RocksContentGroups
     from lycosa.frontier.redis.frontier import RedisFrontier
 
-    # Whoever has locked this folder on this machine is the only one of this name.
-    name, known_as = f"{gethostname()}:{folder}", joined_before(address, folder)
-    groups = RocksContentGroups(folder)
-    frontier = RedisFrontier(address, rules, name=name, groups=groups, clock=clock, known_as=known_as)
+    groups, known_as = RocksContentGroups(folder), joined_before(address, folder)
+    frontier = RedisFrontier(address, rules, name=machine_name(folder), groups=groups, clock=clock, known_as=known_as)
     try:
         await frontier.begin()
     except BaseException:
@@ -136,6 +134,11 @@ async def _join_frontier(address: str, rules: FrontierRules, folder: Path, clock
         raise
     replace_file(folder / JOINED, f"{place_of(address)} {frontier.crawl_id}\n", folder)
     return frontier
+
+
+def machine_name(folder: Path) -> str:
+    """Whoever has locked this folder on this machine is the only one of this name."""
+    return f"{gethostname()}:{folder.resolve()}"
 
 
 def joined_before(address: str, folder: Path) -> str:

@@ -7,10 +7,10 @@ import logging
 import signal
 import socket
 from collections import deque
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Coroutine, Iterator, Sequence, Set
 from contextlib import contextmanager
 from enum import Enum
-from typing import IO
+from typing import IO, Any, TypeVar
 
 import msgspec
 
@@ -65,6 +65,7 @@ from lycosa.wire import (
 from lycosa.worker import STOP_SECONDS
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
 SEEDS_AT_ONCE = 1000
 # A worker that dies this often within a minute has a cause that a restart does not mend.
@@ -155,7 +156,10 @@ class Parent:
         return arrival.done()
 
     async def _crawl(self, seeds: Sequence[ParsedUrl], *, revisit: bool) -> Ending:
-        self._settings, seeds = await agree(self._settings, seeds, self._asked, self._folder.frontier)
+        agreed = await self._unless_stopped(agree(self._settings, seeds, self._asked, self._folder.frontier))
+        if agreed is None:
+            return Ending.STOPPED
+        self._settings, seeds = agreed
         patience = Patience(self._folder.path)
         while True:
             try:
@@ -164,6 +168,12 @@ class Parent:
                 if self._is_stopping:
                     raise
                 self.paused = str(shortage)
+            except BackendLost as error:
+                if not self._is_stopping:
+                    raise
+                # It was waited for, until the operator did not want to any more.
+                logger.warning("%s", error)
+                return Ending.STOPPED
             logger.warning("%s; the crawl waits until this has passed", self.paused)
             await patience.wait(self._stopping)
             if self._stopping.is_set():
@@ -180,7 +190,11 @@ class Parent:
             recover_siblings(self._settings, self._folder)
         if self._shipper:
             await asyncio.to_thread(self._shipper.start)
-        frontier = await open_frontier(self._settings, self._folder.frontier, self._workers, self._clock)
+        frontier = await self._unless_stopped(
+            open_frontier(self._settings, self._folder.frontier, self._workers, self._clock)
+        )
+        if frontier is None:
+            return Ending.STOPPED
         self._frontier = frontier
         self._counter = Counter(frontier, self._clock, self._settings.max_wait_seconds, begin_seconds(self._settings))
         self._counter.on_settled = self.tally.add
@@ -198,6 +212,17 @@ class Parent:
             self._last_counts, self._frontier = frontier.counts(), None
             with self._disk():
                 await frontier.close()
+
+    async def _unless_stopped(self, work: Coroutine[Any, Any, T]) -> T | None:
+        """What something comes to that may have to wait for others; None if the operator did not want to."""
+        working, stopping = asyncio.create_task(work), asyncio.create_task(self._stopping.wait())
+        await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if working.done():
+            return working.result()
+        working.cancel()
+        await asyncio.wait((working,))
+        return None
 
     @contextmanager
     def _disk(self) -> Iterator[None]:
@@ -243,6 +268,8 @@ class Parent:
             self._shipper.finish(0)
         if self._counter:
             self._counter.close()
+        if self._frontier:
+            self._frontier.give_up()
 
     def _kill_workers(self) -> None:
         for process in self._processes.values():

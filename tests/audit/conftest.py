@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -13,7 +14,7 @@ import pytest
 from lycosa import Crawler
 from lycosa.audit import Question, Report, audit
 from lycosa.cli.show import folder_settings
-from lycosa.frontier.tables import Tables
+from lycosa.frontier.rocks.database import Database
 from lycosa.simweb import Listening, LoggedRequest, SimWeb, WebPlan, read_log
 from lycosa.store.folder import CrawlFolder
 
@@ -41,12 +42,9 @@ class Evidence:
         lines = [msgspec.json.encode(request) + b"\n" for request in change(self.requests())]
         self.log.write_bytes(b"".join(lines))
 
-    def change_frontier(self, change: Callable[[Tables], None]) -> None:
-        tables = Tables(self.folder.frontier)
-        try:
-            change(tables)
-        finally:
-            tables.close()
+    def change_frontier(self, change: Callable[[Database], None]) -> None:
+        with closing(Database(self.folder.frontier)) as database:
+            change(database)
 
 
 @pytest.fixture(scope="session")

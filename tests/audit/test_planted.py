@@ -16,9 +16,10 @@ import pytest
 from lycosa.audit import Rule
 from lycosa.audit.asked import place_of
 from lycosa.cli.main import main
-from lycosa.frontier import tables as t
 from lycosa.frontier.poison import readable_history
-from lycosa.frontier.tables import Tables
+from lycosa.frontier.records import HostRecord, decode_state, encode, readable_host
+from lycosa.frontier.rocks.database import KNOWN, Database
+from lycosa.frontier.tables import HISTORY, HOSTS, META
 from lycosa.model import OutcomeKind
 from lycosa.simweb import LoggedRequest
 
@@ -45,6 +46,19 @@ def part(evidence: Evidence) -> Path:
 def rewrite_rows(evidence: Evidence, change: Any) -> None:
     table = pq.read_table(part(evidence))
     pq.write_table(change(table), part(evidence))
+
+
+def host(database: Database, name: str) -> HostRecord | None:
+    return readable_host(database.get(HOSTS, [name.encode()])[0], name)
+
+
+def count_more(database: Database, counter: str, number: int) -> None:
+    """Let a counter say so many more than there are."""
+    (raw,) = database.get(META, [b"state"])
+    assert raw
+    state = decode_state(raw)
+    state.counts = msgspec.structs.replace(state.counts, **{counter: getattr(state.counts, counter) + number})
+    database.put(META, b"state", encode(state))
 
 
 # ---- nothing planted
@@ -123,12 +137,12 @@ def test_two_requests_too_close_to_a_host_are_found(evidence: Evidence) -> None:
 def test_two_requests_too_close_to_an_address_are_found(evidence: Evidence) -> None:
     hosts = sorted({request.host for request in evidence.requests()})[:2]
 
-    def share(tables: Tables) -> None:
+    def share(database: Database) -> None:
         for name in hosts:
-            record = tables.host(name)
+            record = host(database, name)
             assert record is not None
             record.address = "127.9.9.9"
-            tables.hosts[name.encode()] = t.encode(record)
+            database.put(HOSTS, name.encode(), encode(record))
 
     evidence.change_frontier(share)
     at = {host: next(i for i, each in enumerate(evidence.requests()) if each.host == host) for host in hosts}
@@ -140,11 +154,11 @@ def test_two_requests_too_close_to_an_address_are_found(evidence: Evidence) -> N
 def test_what_the_settings_promise_an_address_and_a_domain_is_judged_without_being_asked(evidence: Evidence) -> None:
     hosts = {request.host for request in evidence.requests()}
 
-    def share(tables: Tables) -> None:
+    def share(database: Database) -> None:
         for name in hosts:
-            if record := tables.host(name):
+            if record := host(database, name):
                 record.address = "127.9.9.9"
-                tables.hosts[name.encode()] = t.encode(record)
+                database.put(HOSTS, name.encode(), encode(record))
 
     assert not {Rule.ADDRESS_GAP, Rule.DOMAIN_GAP} & set(evidence.audit().counts())
     evidence.change_frontier(share)
@@ -301,41 +315,36 @@ def test_a_stored_page_without_a_row_is_found(evidence: Evidence) -> None:
 
 @pytest.mark.parametrize("counter", ["queued", "known", "delayed", "hosts", "stored"])
 def test_counters_that_do_not_add_up_are_found(evidence: Evidence, counter: str) -> None:
-    def miscount(tables: Tables) -> None:
-        counts = tables.counts()
-        wrong = msgspec.structs.replace(counts, **{counter: getattr(counts, counter) + 100})
-        tables.meta[b"counts"] = t.encode(wrong)
-
-    evidence.change_frontier(miscount)
+    evidence.change_frontier(lambda database: count_more(database, counter, 100))
     assert rules(evidence) == {Rule.COUNTERS}
 
 
 def test_late_settles_are_found(evidence: Evidence) -> None:
-    def oversleep(tables: Tables) -> None:
-        tables.meta[b"counts"] = t.encode(msgspec.structs.replace(tables.counts(), late=2))
-
-    evidence.change_frontier(oversleep)
+    evidence.change_frontier(lambda database: count_more(database, "late", 2))
     assert len(evidence.audit().of(Rule.LATE)) == 2
 
 
 def test_a_stranded_host_is_found(evidence: Evidence) -> None:
-    def strand(tables: Tables) -> None:
-        record = next(tables.host_records())
+    def strand(database: Database) -> None:
+        name, _ = next(database.rows(HOSTS))
+        record = host(database, name.decode())
+        assert record is not None
         record.queued += 1
-        tables.hosts[record.name.encode()] = t.encode(record)
+        database.put(HOSTS, name, encode(record))
 
     evidence.change_frontier(strand)
     assert Rule.STRANDED in rules(evidence)
 
 
 def test_a_link_that_the_frontier_forgot_is_found(evidence: Evidence) -> None:
-    def forget(tables: Tables) -> None:
+    def forget(database: Database) -> None:
         fingerprint = next(
             key
-            for key, raw in tables.seen.items()
+            for key, raw in database.rows(HISTORY)
             if (past := readable_history(raw)) and past.outcome is OutcomeKind.STORED and past.depth == 1
         )
-        del tables.seen[fingerprint]
+        for family in (KNOWN, HISTORY):
+            del database.families[family][fingerprint]
 
     evidence.change_frontier(forget)
     assert Rule.LINK_LOST in rules(evidence)

@@ -8,7 +8,7 @@ import pytest
 
 from lycosa.clock import machine_clock, steady_clock
 from lycosa.dispatch import Counter
-from lycosa.frontier.memory import MemoryFrontier
+from lycosa.frontier.embedded import EmbeddedFrontier, memory_frontier
 from lycosa.frontier.rules import FrontierRules
 from lycosa.model import OutcomeKind, RobotsNews, Settlement, Target
 from lycosa.policy.politeness import Pace
@@ -19,12 +19,12 @@ def target(number: int, host: str = "a.test") -> Target:
 
 
 @pytest.fixture
-def frontier() -> MemoryFrontier:
-    return MemoryFrontier(FrontierRules(pace=Pace(0.0, 0.0, 0.0)), steady_clock())
+def frontier() -> EmbeddedFrontier:
+    return memory_frontier(FrontierRules(pace=Pace(0.0, 0.0, 0.0)), steady_clock())
 
 
 @pytest.fixture
-def counter(frontier: MemoryFrontier) -> Counter:
+def counter(frontier: EmbeddedFrontier) -> Counter:
     return Counter(frontier, steady_clock(), max_wait_seconds=60.0)
 
 
@@ -34,7 +34,7 @@ async def test_an_empty_frontier_ends_the_crawl(counter: Counter) -> None:
 
 
 async def test_who_waits_is_called_when_a_settlement_brings_something(
-    counter: Counter, frontier: MemoryFrontier
+    counter: Counter, frontier: EmbeddedFrontier
 ) -> None:
     await frontier.add([target(1)])
     (first,) = await counter.take(0, 5)
@@ -47,7 +47,7 @@ async def test_who_waits_is_called_when_a_settlement_brings_something(
     assert not counter.is_over
 
 
-async def test_closing_sends_everybody_home(counter: Counter, frontier: MemoryFrontier) -> None:
+async def test_closing_sends_everybody_home(counter: Counter, frontier: EmbeddedFrontier) -> None:
     await frontier.add([target(1)])
     await counter.take(0, 1)
     waiting = [asyncio.create_task(counter.take(0, 1)) for _ in range(3)]
@@ -57,7 +57,7 @@ async def test_closing_sends_everybody_home(counter: Counter, frontier: MemoryFr
     assert await counter.take(0, 1) == []
 
 
-async def test_a_wait_longer_than_allowed_ends_the_crawl(frontier: MemoryFrontier) -> None:
+async def test_a_wait_longer_than_allowed_ends_the_crawl(frontier: EmbeddedFrontier) -> None:
     counter = Counter(frontier, steady_clock(), max_wait_seconds=10.0)
     await frontier.add([target(1)])
     (robots,) = await counter.take(0, 1)
@@ -69,7 +69,7 @@ async def test_a_wait_longer_than_allowed_ends_the_crawl(frontier: MemoryFrontie
     assert not await frontier.is_finished()
 
 
-async def test_every_settlement_is_told(counter: Counter, frontier: MemoryFrontier) -> None:
+async def test_every_settlement_is_told(counter: Counter, frontier: EmbeddedFrontier) -> None:
     told: list[int] = []
     counter.on_settled = lambda settlements: told.extend(each.token for each in settlements)
     await frontier.add([target(1)])
@@ -78,7 +78,7 @@ async def test_every_settlement_is_told(counter: Counter, frontier: MemoryFronti
     assert told == [lease.token]
 
 
-async def test_a_lease_says_until_when_its_visit_may_begin(frontier: MemoryFrontier) -> None:
+async def test_a_lease_says_until_when_its_visit_may_begin(frontier: EmbeddedFrontier) -> None:
     await frontier.add([target(1)])
     before = machine_clock()
     (lease,) = await Counter(frontier, steady_clock(), max_wait_seconds=60.0, begin_seconds=5.0).take(0, 1)

@@ -67,7 +67,7 @@ setattr(owner, last, wrapped_async if inspect.iscoroutinefunction(real) else wra
 
 QUICK = [
     ("lycosa.store.journal Journal.commit after 5", "record and row are on disk, the frontier knows nothing"),
-    ("lycosa.frontier.tables Tables.write after 20", "the frontier has it, nobody was told"),
+    ("lycosa.frontier.rocks.tables RocksTables.write after 20", "the frontier has it, nobody was told"),
 ]
 MORE = [
     ("lycosa.store.warc WarcWriter.commit after 5", "the record is on disk, its row is not"),
@@ -76,9 +76,9 @@ MORE = [
     ("lycosa.store.warc WarcWriter.commit before 5", "nothing is on disk"),
     ("lycosa.dispatch RemoteDispatch.settle before 5", "all is on disk, nothing was sent"),
     ("lycosa.dispatch RemoteDispatch.settle after 5", "all is acknowledged"),
-    ("lycosa.frontier.tables Tables.write before 20", "the frontier is about to write"),
-    ("lycosa.frontier.tables Tables.sync before 5", "written and not yet synced"),
-    ("lycosa.frontier.tables Tables.sync after 5", "synced and not yet acknowledged"),
+    ("lycosa.frontier.rocks.tables RocksTables.write before 20", "the frontier is about to write"),
+    ("lycosa.frontier.rocks.database Database.sync before 5", "written and not yet synced"),
+    ("lycosa.frontier.rocks.database Database.sync after 5", "synced and not yet acknowledged"),
     ("lycosa.store.tables Part.finish before 1", "a part is complete under its working name"),
     ("lycosa.store.tables Part.finish after 1", "a part has its name, its journal is still there"),
     ("lycosa.store.journal Journal.remove after 1", "the journal of a part is gone"),

@@ -11,11 +11,12 @@ import resource
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from lycosa.frontier.rocks_books import RocksBooks
+from lycosa.frontier.view import open_rocks_view
 from lycosa.model import OutcomeKind
 from lycosa.reading import BIG_BODY_BYTES, Slot, Unwatched, Watched
 from lycosa.simweb import HandWeb
@@ -64,11 +65,8 @@ async def crawled(web: HandWeb, folder: Path, *seeds: str, **settings: object) -
 
 
 def histories(folder: Path) -> dict[str, tuple[OutcomeKind, str]]:
-    books = RocksBooks(folder / "frontier")
-    try:
-        return {past.url: (past.outcome, past.reason) for past in books.histories()}
-    finally:
-        books.close()
+    with closing(open_rocks_view(folder / "frontier")) as view:
+        return {past.url: (past.outcome, past.reason) for past in view.histories()}
 
 
 @pytest.mark.parametrize(

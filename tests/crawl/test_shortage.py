@@ -20,7 +20,7 @@ import pytest
 
 from lycosa import patience
 from lycosa.errors import BackendLost, Shortage, lost
-from lycosa.frontier.rocks import RocksFrontier
+from lycosa.frontier.embedded import rocks_frontier
 from lycosa.frontier.rules import FrontierRules
 from lycosa.patience import Patience, has_enough
 from lycosa.simweb import WebPlan
@@ -237,13 +237,13 @@ async def add_for_ever(frontier: Any, acknowledged: list[int]) -> None:
 async def test_a_frontier_on_a_full_disk_can_be_opened_again(space: Path) -> None:
     rules = FrontierRules(durability="power", seen_capacity=1000)
     with SmallDisk(space / "small") as disk:
-        frontier: Any = RocksFrontier(disk.path / "f", rules)
+        frontier: Any = rocks_frontier(disk.path / "f", rules)
         acknowledged: list[int] = []
         with pytest.raises(Shortage):
             await add_for_ever(frontier, acknowledged)
         with pytest.raises(Shortage):
             await frontier.close()
         disk.grow()
-        frontier = RocksFrontier(disk.path / "f", rules)
+        frontier = rocks_frontier(disk.path / "f", rules)
         assert frontier.counts().queued >= sum(acknowledged)
         await frontier.close()

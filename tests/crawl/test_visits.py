@@ -559,7 +559,7 @@ async def revisit(crawl: HandCrawl, *seeds: str) -> dict[str, str]:
     from .conftest import hand_settings
 
     settings = from_values(hand_settings(crawl.web))
-    frontier = open_frontier(settings, crawl.folder / "frontier", 1, steady_clock())
+    frontier = await open_frontier(settings, crawl.folder / "frontier", 1, steady_clock())
     await frontier.readmit()
     await frontier.close()
     return await crawl(*seeds)

@@ -76,6 +76,11 @@ class Proxy:
         """Let everybody connect."""
         self._do(self._listen())
 
+    def lead_to(self, port: int) -> None:
+        """Cut every connection, and lead whoever comes again to another server."""
+        self._server = (self._server[0], port)
+        self.cut_all()
+
     # ---- in the thread
 
     def _do(self, work: Coroutine[Any, Any, None]) -> None:

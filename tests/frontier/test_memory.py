@@ -22,9 +22,9 @@ class TestMemoryFrontier(FrontierContract):
 
 
 @pytest.mark.parametrize("change", [{"region": "eu"}, {"region_rules": {"de": "eu"}}, {"region_by": "connect time"}])
-def test_one_machine_has_no_regions(tmp_path: Path, change: dict[str, Any]) -> None:
+async def test_one_machine_has_no_regions(tmp_path: Path, change: dict[str, Any]) -> None:
     with pytest.raises(SettingsError, match="are for several machines"):
-        open_frontier(Settings(frontier="memory", **change), tmp_path, 1, FakeClock())
+        await open_frontier(Settings(frontier="memory", **change), tmp_path, 1, FakeClock())
 
 
 def test_the_key_of_a_crawl_is_long_and_its_own() -> None:

@@ -12,12 +12,15 @@ from functools import partial
 from typing import Any
 
 import pytest
+from redis.crc import key_slot
 
 from lycosa.errors import BackendLost
 from lycosa.frontier.records import State, encode
+from lycosa.frontier.redis import channel as channel_module
 from lycosa.frontier.redis import connection as connection_module
-from lycosa.frontier.redis.address import parse_address
+from lycosa.frontier.redis.address import Server, parse_address
 from lycosa.frontier.redis.connection import Connection
+from lycosa.frontier.redis.known import Buckets
 from lycosa.frontier.redis.reader import RedisReader
 from lycosa.frontier.redis.tables import SPLITS_AT_ONCE, Channel, NotOwner, RedisTables
 from lycosa.frontier.tables import HISTORY, HOSTS, META, WAITING, Batch
@@ -248,6 +251,36 @@ async def test_what_is_asked_at_the_same_time_travels_together(server: RedisServ
         assert proxy.requests.count("EXEC") == before + 1
 
 
+async def test_whoever_was_just_answered_travels_with_those_who_waited(proxy: Proxy) -> None:
+    async with machine(proxy.address) as one:
+        (tables,) = one.tables
+        await until(lambda: one.channels[0]._running is None)
+        held = proxy.hold_request("EXEC")
+
+        async def write_twice() -> None:
+            await tables.write(hosts({1: b"x"}))
+            await tables.write(hosts({2: b"x"}))
+
+        before, writing = proxy.requests.count("EXEC"), asyncio.ensure_future(write_twice())
+        await until(lambda: held.is_under_way)
+        waiting = tables.write(hosts({3: b"x"}))
+        await asyncio.to_thread(held.release)
+        await asyncio.gather(writing, waiting)
+        assert proxy.requests.count("EXEC") == before + 2
+
+
+async def test_a_write_takes_effect_though_nobody_waits_for_it_any_more(proxy: Proxy) -> None:
+    async with machine(proxy.address) as one:
+        (tables,) = one.tables
+        held = proxy.hold_request("EXEC")
+        written = tables.write(hosts({1: b"x"}))
+        waiting = asyncio.ensure_future(written)
+        await until(lambda: held.is_under_way)
+        waiting.cancel()
+        await asyncio.to_thread(held.release)
+        assert await host(tables, 1) == b"x"
+
+
 async def test_commands_beside_a_batch_take_effect_with_it(server: RedisServer) -> None:
     async with machine(server.address) as one:
         (tables,) = one.tables
@@ -402,6 +435,56 @@ async def test_a_server_that_comes_back_empty_is_incomplete(server: RedisServer)
             await written
 
 
+class MovingPlace:
+    """As Sentinel tells: another server, once somebody has asked three times."""
+
+    def __init__(self, *ports: int) -> None:
+        self._servers = [Server("127.0.0.1", port) for port in ports]
+        self._looks = 0
+
+    def discover(self) -> None:
+        self._looks += 1
+
+    def of(self, tag: str) -> Server:
+        return self._servers[0 if self._looks < 3 else -1]
+
+    def servers(self) -> list[Server]:
+        return self._servers
+
+
+async def test_an_empty_server_that_was_replaced_is_not_the_one_to_ask(
+    server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = "redis+sentinel://127.0.0.1:1/main"
+    with RedisServer() as replacement:
+        one = Machine(address, b"mine", 0)
+        monkeypatch.setattr(one.connection, "_places", MovingPlace(server.port, replacement.port))
+        tables = await one.take_over(0)
+        await tables.write(hosts({1: b"x"}, changes=1))
+        for key in server.client().scan_iter("*"):
+            replacement.client().restore(key, 0, server.client().dump(key))
+        server.client().flushall()
+        await tables.write(hosts({2: b"x"}, changes=2))
+        assert await tables.get(HOSTS, [key_in(HOSTS, number) for number in (1, 2)]) == [b"x", b"x"]
+        assert server.client().dbsize() == 0
+        await one.close()
+
+
+async def test_an_empty_server_that_nobody_replaces_is_incomplete(
+    server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(channel_module, "FAIL_OVER_SECONDS", 0.2)
+    one = Machine("redis+sentinel://127.0.0.1:1/main", b"mine", 0)
+    monkeypatch.setattr(one.connection, "_places", MovingPlace(server.port))
+    tables = await one.take_over(0)
+    server.client().flushall()
+    written = asyncio.ensure_future(tables.write(hosts({2: b"x"})))
+    await until(lambda: "has another taken over" in one.connection.trouble)
+    with pytest.raises(BackendLost, match="INCOMPLETE"):
+        await written
+    await one.close()
+
+
 async def test_a_server_that_went_back_in_time_is_incomplete(server: RedisServer, proxy: Proxy) -> None:
     async with machine(proxy.address, partitions=2) as one:
         first, second = one.tables
@@ -510,6 +593,7 @@ async def test_a_write_counts_once_its_replica_has_it(server: RedisServer) -> No
                 await until(lambda: "1 replicas should have every write, 0 confirmed" in one.connection.trouble)
                 assert await fleeting == b"OK"
                 assert not written.done()
+                assert not command.done()
             finally:
                 os.kill(replica.pid, signal.SIGCONT)
             await written
@@ -558,8 +642,6 @@ async def test_fail_overs_and_moving_slots_of_a_cluster_are_lived_through() -> N
 
 def move_slot(cluster: RedisCluster, tag: str) -> None:
     """Bring a slot with all its keys to another server, as `redis-cli --cluster reshard` does."""
-    from redis.crc import key_slot
-
     slot = key_slot(tag.encode())
     place = slot * 3 // 16384
     source, target = cluster.servers[place], cluster.servers[(place + 1) % 3]
@@ -591,8 +673,11 @@ def _has_taken_over(replica: RedisServer) -> bool:
 
 
 def fingerprints(number: int, seed: int = 5) -> list[bytes]:
+    """Some of them as numbers of few digits, whose sign is easily taken for one."""
     draw = random.Random(seed)
-    return [draw.randbytes(8) for _ in range(number)]
+    few_digits = (seed * 7**place * sign for place in range(10) for sign in (1, -1))
+    few = [each.to_bytes(8, signed=True) for each in few_digits]
+    return few + [draw.randbytes(8) for _ in range(number - len(few))]
 
 
 def known_batch(some: list[bytes], *, is_known: bool = True) -> Batch:
@@ -647,27 +732,26 @@ async def test_urls_that_come_and_go_while_buckets_are_split_are_known_or_not(se
         assert tables._buckets.count > 128
 
 
-async def test_whoever_asks_while_buckets_are_split_gets_the_truth(server: RedisServer) -> None:
-    draw, known = random.Random(9), fingerprints(40_000)
+async def test_a_question_that_goes_after_a_split_asks_the_new_buckets(server: RedisServer) -> None:
+    known = fingerprints(15_000)
     async with machine(server.address) as one:
         (tables,) = one.tables
-        await tables.write(known_batch(known[:12_800]))
-
-        async def ask_on() -> None:
-            while tables._buckets.count < 200:
-                assert all(await tables.known(draw.sample(known[:12_800], 20)))
-
-        askers = [asyncio.ensure_future(ask_on()) for _ in range(20)]
-        for start in range(12_800, len(known), 100):
-            await tables.write(known_batch(known[start : start + 100]))
-        await asyncio.gather(*askers)
+        await tables.write(known_batch(known[:14_000]))
+        await until(lambda: one.channels[0]._running is None)
+        asked = asyncio.ensure_future(tables.known(known[:14_000]))
+        await asyncio.sleep(0)
+        # Later than the question, but it goes before it.
+        written = tables.write(known_batch(known[14_000:]))
+        assert tables._buckets.count > 64
+        assert all(await asked)
+        await written
 
 
 async def test_a_split_that_was_cut_off_is_made_again(proxy: Proxy) -> None:
     known = fingerprints(15_000)
     async with machine(proxy.address) as one:
         (tables,) = one.tables
-        proxy.cut_before_answer("EXEC", nth=14)
+        proxy.cut_before_answer("EXEC", nth=15)
         for start in range(0, len(known), 1000):
             await tables.write(known_batch(known[start : start + 1000]))
         assert tables._buckets.count > 64
@@ -687,6 +771,19 @@ async def test_who_lost_the_partition_splits_nothing(server: RedisServer) -> Non
 
 
 # ---- readers
+
+
+async def test_a_reader_whose_buckets_were_split_meanwhile_looks_again(
+    server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = fingerprints(20_000)
+    async with machine(server.address) as one:
+        await one.tables[0].write(known_batch(known))
+    reader = RedisReader(one.connection.address, 0)
+    monkeypatch.setattr(reader, "_buckets", Buckets)
+    assert all(reader.known(known))
+    assert reader.count_known() == len(known)
+    reader.close()
 
 
 async def test_a_reader_sees_what_was_written(server: RedisServer) -> None:

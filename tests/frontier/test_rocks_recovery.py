@@ -6,18 +6,21 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from lycosa.dedupe.signature import signature_of
-from lycosa.errors import FolderInUse, SettingsError
-from lycosa.frontier import host, hosts, rocks, seen
-from lycosa.frontier.rocks import RocksFrontier
+from lycosa.errors import FolderInUse
+from lycosa.frontier import hosts, scheduler
+from lycosa.frontier.embedded import memory_frontier, rocks_frontier
+from lycosa.frontier.queue import BLOCK_ENTRIES
+from lycosa.frontier.rocks.database import Database
 from lycosa.frontier.rules import FrontierRules
-from lycosa.frontier.seen import FILE_NAME
-from lycosa.frontier.tables import HostRecord, Tables, queue_key
+from lycosa.frontier.view import open_rocks_view
 from lycosa.model import Kind, Lease, OutcomeKind, Settlement
+from lycosa.policy.priority import Order
 
 from .stage import FakeClock, Stage, page, rules_pending
 
@@ -31,14 +34,14 @@ import asyncio, sys
 from pathlib import Path
 sys.path.insert(0, {root!r})
 from tests.frontier.stage import FakeClock, Stage, page
-from lycosa.frontier.rocks import RocksFrontier
+from lycosa.frontier.embedded import rocks_frontier
 from lycosa.frontier.rules import FrontierRules
 from lycosa.model import Kind
 
 async def crawl():
     rules = FrontierRules(durability={durability!r}, seen={seen!r}, seen_capacity=100_000, seen_error=1e-5)
     clock = FakeClock()
-    stage = Stage(RocksFrontier(Path({folder!r}), rules, clock), clock)
+    stage = Stage(rocks_frontier(Path({folder!r}), rules, clock), clock)
     for number in range(1_000_000):
         await stage.add(*(f"h{{(number + turn) % 37}}/{{number}}-{{turn}}" for turn in range(20)))
         leases = await stage.take(limit=20)
@@ -71,7 +74,7 @@ async def test_nothing_acknowledged_is_lost_to_kill_9(tmp_path: Path, durability
 
     clock = FakeClock(float(now))
     rules = FrontierRules(durability="process", seen=seen, seen_capacity=100_000, seen_error=1e-5)  # type: ignore[arg-type]
-    frontier = RocksFrontier(folder, rules, clock)
+    frontier = rocks_frontier(folder, rules, clock)
     counts = frontier.counts()
     # It went on for a moment after the line that was read.
     assert counts.known >= int(known)
@@ -81,11 +84,12 @@ async def test_nothing_acknowledged_is_lost_to_kill_9(tmp_path: Path, durability
     assert counts.known == counts.queued + counts.stored
     assert counts.queued >= int(queued) - (counts.stored - int(stored))
     # What the counters say is what stands in the tables.
-    assert sum(1 for _ in frontier._tables.queue.keys()) == counts.queued
-    assert sum(1 for _ in frontier._tables.hosts.keys()) == counts.hosts
+    with closing(open_rocks_view(folder)) as view:
+        assert all(says == found for _, says, found in view.sums()), view.sums()
+        assert list(view.stranded()) == []
+        died_leased = {record.name for record in view.hosts() if record.leased_epoch}
     # Every host that was leased when the process died rests for its delay, counted from this start.
     stage = Stage(frontier, clock)
-    died_leased = {r.name for r in frontier._tables.host_records() if r.leased_epoch}
     assert len(died_leased) >= int(leased)
     assert died_leased.isdisjoint(lease.target.host for lease in await stage.take())
     # Every URL that was acknowledged is known still.
@@ -96,7 +100,7 @@ async def test_nothing_acknowledged_is_lost_to_kill_9(tmp_path: Path, durability
 
 async def test_a_clean_close_keeps_everything(folder: Path) -> None:
     clock = FakeClock()
-    stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+    stage = Stage(rocks_frontier(folder, RULES, clock), clock)
     await stage.open_hosts("slow/1", "busy/1", "failing/1", "open/1", "open/2")
     leases = {lease.target.host: lease for lease in await stage.take()}
     await stage.settle(leases["slow"], FAILED, status=503, retry_after_seconds=5000.0, may_retry=True)
@@ -109,7 +113,7 @@ async def test_a_clean_close_keeps_everything(folder: Path) -> None:
     before, key = stage.frontier.counts(), stage.frontier.crawl_key()
     await stage.frontier.close()
 
-    stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+    stage = Stage(rocks_frontier(folder, RULES, clock), clock)
     after = stage.frontier.counts()
     assert before.leased == 2
     assert after.leased == 0
@@ -136,11 +140,11 @@ async def test_a_clean_close_keeps_everything(folder: Path) -> None:
 
 async def test_a_token_of_an_earlier_run_is_late(folder: Path) -> None:
     clock = FakeClock()
-    stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+    stage = Stage(rocks_frontier(folder, RULES, clock), clock)
     await stage.add("a/1")
     lease = await stage.take_one()
     await stage.frontier.close()
-    stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+    stage = Stage(rocks_frontier(folder, RULES, clock), clock)
     assert await stage.settle(lease, READ) == [lease.token]
     (again,) = await stage.next_leases()
     assert again.token > lease.token
@@ -149,60 +153,39 @@ async def test_a_token_of_an_earlier_run_is_late(folder: Path) -> None:
 async def test_arrival_order_survives_restarts(folder: Path) -> None:
     clock = FakeClock()
     for run in range(4):
-        stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+        stage = Stage(rocks_frontier(folder, RULES, clock), clock)
         await stage.add(f"a/{run}")
         await stage.frontier.close()
-    stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+    stage = Stage(rocks_frontier(folder, RULES, clock), clock)
     assert await stage.visit_all() == [f"a/{run}" for run in range(4)]
 
 
 def test_a_second_crawl_on_the_same_folder_is_refused(folder: Path) -> None:
-    first = RocksFrontier(folder, RULES)
+    first = rocks_frontier(folder, RULES)
     with pytest.raises(FolderInUse, match="another crawl"):
-        RocksFrontier(folder, RULES)
-    del first
-
-
-def test_a_second_process_on_the_same_folder_is_refused(folder: Path) -> None:
-    opens = f"from pathlib import Path; from lycosa.frontier.tables import Tables; Tables(Path({str(folder)!r}))"
-    first = RocksFrontier(folder, RULES)
-    second = subprocess.run([sys.executable, "-c", opens], capture_output=True, text=True, check=False)
-    assert "FolderInUse" in second.stderr
+        rocks_frontier(folder, RULES)
     del first
 
 
 async def test_a_running_crawl_can_be_read_by_others(folder: Path) -> None:
     clock = FakeClock()
-    stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+    stage = Stage(rocks_frontier(folder, RULES, clock), clock)
     await stage.add("a/1", "b/1")
-    reader = Tables(folder, read_only=True)
-    assert reader.counts().known == 2
-    assert {record.name for record in reader.host_records()} == {"a", "b"}
-    reader.close()
+    with closing(open_rocks_view(folder)) as view:
+        assert view.counts().known == 2
+        assert {record.name for record in view.hosts()} == {"a", "b"}
+        assert {target.url for target in view.queued()} == {"http://a/1", "http://b/1"}
     await stage.frontier.close()
-
-
-def test_reading_where_no_crawl_was_says_so(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="no frontier here"):
-        Tables(tmp_path / "nothing", read_only=True)
-
-
-async def test_a_format_of_another_version_is_refused(folder: Path) -> None:
-    frontier = RocksFrontier(folder, RULES)
-    frontier._tables.meta[b"format"] = b"\x63"
-    await frontier.close()
-    with pytest.raises(SettingsError, match="format 99"):
-        RocksFrontier(folder, RULES)
 
 
 async def test_a_clock_set_back_does_not_lengthen_a_pause(folder: Path) -> None:
     clock = FakeClock()
-    stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+    stage = Stage(rocks_frontier(folder, RULES, clock), clock)
     await stage.open_hosts("a/1", "a/2")
     await stage.settle(await stage.take_one(), fetch_seconds=1.0)
     await stage.frontier.close()
     clock.advance(-3600.0)
-    stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+    stage = Stage(rocks_frontier(folder, RULES, clock), clock)
     await stage.take()
     moment = stage.frontier.next_at(0)
     assert moment is not None
@@ -212,105 +195,29 @@ async def test_a_clock_set_back_does_not_lengthen_a_pause(folder: Path) -> None:
 async def test_what_is_acknowledged_was_put_on_the_disk_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A power cut takes what was not synced. A pause shorter than a machine's start need not be kept over one."""
     synced_at: list[int] = []
-    put = Tables.sync
+    databases: list[Database] = []
+    put = Database.sync
 
-    def sync(tables: Tables) -> None:
-        written = tables.writes()
-        put(tables)
+    def sync(database: Database) -> None:
+        written = database.changes()
+        put(database)
         synced_at.append(written)
+        databases.append(database)
 
-    monkeypatch.setattr(Tables, "sync", sync)
+    monkeypatch.setattr(Database, "sync", sync)
     clock = FakeClock()
-    frontier = RocksFrontier(folder, FrontierRules(durability="power", seen_capacity=1000), clock)
-    stage = Stage(frontier, clock)
+    stage = Stage(rocks_frontier(folder, FrontierRules(durability="power", seen_capacity=1000), clock), clock)
     await stage.add("a/1", "a/2")
-    assert synced_at[-1] == frontier._tables.writes()
+    assert synced_at[-1] == databases[-1].changes()
     lease = await stage.take_one()
-    assert synced_at[-1] < frontier._tables.writes(), "a pause of a second"
+    assert synced_at[-1] < databases[-1].changes(), "a pause of a second"
     await stage.read_robots(lease, delay=60.0)
-    assert synced_at[-1] == frontier._tables.writes()
+    assert synced_at[-1] == databases[-1].changes()
     clock.advance(60.0)
     await stage.take_one()
-    assert synced_at[-1] == frontier._tables.writes(), "a pause of a minute"
-    await frontier.close()
-
-
-# ---- the URL-seen test
-
-
-@pytest.mark.parametrize("rules", [RULES, BLOOM], ids=["exact", "bloom"])
-@pytest.mark.parametrize("how", ["file", "no file", "torn file", "stale file", "other shape"])
-async def test_known_urls_stay_known_however_the_filter_comes_back(
-    folder: Path, rules: FrontierRules, how: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(seen, "MIN_SAVED", 0)
-    clock = FakeClock()
-    stage = Stage(RocksFrontier(folder, rules, clock), clock)
-    await stage.open_hosts("a/visited", "b/failed")
-    for lease in await stage.take():
-        is_visited = lease.target.host == "a"
-        await stage.settle(lease, OutcomeKind.STORED if is_visited else FAILED, status=503, may_retry=not is_visited)
-    wanted = [f"h{number % 7}/{number}" for number in range(500)]
-    await stage.add(*wanted[:400])
+    assert synced_at[-1] == databases[-1].changes(), "a pause of a minute"
+    databases.clear()
     await stage.frontier.close()
-    saved = (folder / FILE_NAME).read_bytes()
-    stage = Stage(RocksFrontier(folder, rules, clock), clock)
-    await stage.add(*wanted[400:])
-    await stage.frontier.close()
-    match how:
-        case "no file":
-            (folder / FILE_NAME).unlink()
-        case "torn file":
-            (folder / FILE_NAME).write_bytes(saved[: len(saved) // 2])
-        case "stale file":
-            (folder / FILE_NAME).write_bytes(saved)
-        case "other shape":
-            rules = FrontierRules(durability="process", seen=rules.seen, seen_capacity=200_000, seen_error=1e-4)
-    stage = Stage(RocksFrontier(folder, rules, clock), clock)
-    assert await stage.add("a/visited", "b/failed", *wanted) == 0
-    assert stage.frontier.counts().known == 502
-    assert await stage.add("h1/new") == 1
-    await stage.frontier.close()
-
-
-async def test_bloom_mode_keeps_no_rows_of_waiting_urls(folder: Path) -> None:
-    clock = FakeClock()
-    frontier = RocksFrontier(folder, BLOOM, clock)
-    stage = Stage(frontier, clock)
-    await stage.open_hosts("a/1", *(f"b/{number}" for number in range(100)))
-    assert list(frontier._tables.seen.keys()) == []
-    for lease in await stage.take():
-        await stage.settle(lease)
-    assert len(list(frontier._tables.seen.keys())) == 2
-    await frontier.close()
-
-
-async def test_bloom_mode_is_bounded_and_loses_about_what_it_says(folder: Path) -> None:
-    rules = FrontierRules(durability="process", seen="bloom", seen_capacity=2_000, seen_error=0.05)
-    frontier = RocksFrontier(folder, rules, FakeClock())
-    size = frontier._seen._filter.size_bytes
-    lost = 4_000 - await frontier.add([page(f"a/{number}") for number in range(4_000)])
-    assert lost > 0
-    assert frontier._seen._filter.size_bytes == size <= 2_000
-    first_half = 2_000 * 0.05
-    # Until the capacity is reached the average error is below the one promised for it.
-    frontier_of_half = RocksFrontier(folder.with_name("half"), rules, FakeClock())
-    assert 2_000 - await frontier_of_half.add([page(f"a/{number}") for number in range(2_000)]) < first_half
-
-
-@pytest.mark.parametrize(("first", "second"), [(RULES, BLOOM), (BLOOM, RULES)])
-async def test_a_crawl_keeps_its_mode(folder: Path, first: FrontierRules, second: FrontierRules) -> None:
-    await RocksFrontier(folder, first).close()
-    with pytest.raises(SettingsError, match=f"begun with '{first.seen}'"):
-        RocksFrontier(folder, second)
-    await RocksFrontier(folder, first).close()
-
-
-async def test_an_overfull_exact_filter_loses_nothing(folder: Path) -> None:
-    rules = FrontierRules(durability="process", seen_capacity=100)
-    frontier = RocksFrontier(folder, rules, FakeClock())
-    assert await frontier.add([page(f"a/{number}") for number in range(5_000)]) == 5_000
-    assert await frontier.add([page(f"a/{number}") for number in range(5_000)]) == 0
 
 
 # ---- what must not grow
@@ -320,56 +227,20 @@ def urls(leases: list[Lease]) -> set[str]:
     return {lease.target.url for lease in leases}
 
 
-async def test_reading_a_queue_never_passes_what_was_visited(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """RocksDB passes deleted entries one by one: a reader that starts at the front gets slower with every visit."""
-    monkeypatch.setattr(host, "HEAD_ENTRIES", 2)
-    clock = FakeClock()
-    frontier = RocksFrontier(folder, RULES, clock)
-    stage = Stage(frontier, clock)
-    await stage.open_hosts(*(f"a/{number}" for number in range(40)))
-    for number in range(30):
-        (lease,) = await stage.next_leases()
-        found = [page(f"a/better{number}", priority=9)] if number % 3 == 0 else []
-        await stage.settle(lease, status=200, discovered=found)
-        record = frontier._hosts.get("a", None).record
-        first = next(iter(frontier._tables.queue.keys()))
-        assert record.cursor <= first[4:]
-        assert sum(1 for _ in frontier._tables.queue.keys()) == record.queued
-        gone = [key for key in frontier._tables.queue.keys() if key[4:] < record.cursor]
-        assert gone == []
-    # The cursor stands where the last visit ended, not at the front.
-    assert record.cursor[0] > 0
-
-
-def test_a_better_entry_does_not_send_the_reader_back_over_what_was_visited() -> None:
-    busy = host.Host(HostRecord("a", 1), 0)
-    busy.activate()
-    busy.has_more = False
-    keys = [queue_key(1, 6, serial) for serial in range(1, 4)]
-    for key in keys:
-        busy.push(key, b"")
-    for key in keys:
-        busy.drop(key)
-    better = queue_key(1, 2, 9)
-    busy.push(better, b"")
-    busy.drop(better)
-    assert busy.record.cursor == keys[-1][4:]
-
-
 @pytest.mark.parametrize("end", ["released", "restarted"])
 async def test_a_host_with_a_long_delay_gives_its_place_to_others_when_its_worker_is_gone(
     folder: Path, end: str
 ) -> None:
     clock = FakeClock()
     rules = FrontierRules(durability="process", seen_capacity=1000, max_active_hosts=1)
-    stage = Stage(RocksFrontier(folder, rules, clock), clock)
+    stage = Stage(rocks_frontier(folder, rules, clock), clock)
     await stage.open_hosts("slow/1", delay=3000.0)
     assert urls(await stage.next_leases()) == {"http://slow/1"}
     if end == "released":
         assert await stage.frontier.release(0) == 1
     else:
         await stage.frontier.close()
-        stage = Stage(RocksFrontier(folder, rules, clock), clock)
+        stage = Stage(rocks_frontier(folder, rules, clock), clock)
         assert await stage.take() == []
     await stage.add("other/1")
     assert urls(await stage.next_leases()) == {"http://other/robots.txt"}
@@ -377,34 +248,57 @@ async def test_a_host_with_a_long_delay_gives_its_place_to_others_when_its_worke
 
 async def test_settled_leases_leave_nothing_in_memory(folder: Path) -> None:
     clock = FakeClock()
-    frontier = RocksFrontier(folder, RULES, clock)
+    frontier = rocks_frontier(folder, RULES, clock)
     stage = Stage(frontier, clock)
     await stage.add(*(f"a/{number}" for number in range(200)))
     await stage.visit_all()
-    assert not frontier._leases
+    assert not frontier._scheduler._leases
     assert not frontier._claims._holder
     assert not frontier._claims._digests_of
-    assert not frontier._hosts._active
-    assert not any(frontier._hosts._ready)
+    assert not frontier._scheduler._hosts._active
+    assert not any(frontier._scheduler._hosts._ready.values())
+
+
+@pytest.mark.parametrize("order", ["breadth", "depth"])
+@pytest.mark.parametrize("rests", [False, True])
+async def test_a_long_queue_stays_in_the_store(order: Order, rests: bool) -> None:
+    clock = FakeClock()
+    frontier = memory_frontier(FrontierRules(order=order), clock)
+    stage = Stage(frontier, clock)
+    await stage.open_hosts("a/first")
+    under_way = await stage.take_one()
+    wanted = [f"a/{number}" for number in range(40 * BLOCK_ENTRIES)]
+    await stage.add(*wanted[:100])
+    if rests:
+        await stage.settle(under_way, FAILED, status=503, retry_after_seconds=1000.0)
+    else:
+        await stage.settle(under_way, status=200)
+    for start in range(100, len(wanted), 50):
+        await stage.add(*wanted[start : start + 50])
+    host = frontier._scheduler._hosts.get("a")
+    assert host.is_active is not rests
+    assert host.record.queued == len(wanted)
+    assert len(host.queue._blocks) <= 2
+    assert await stage.visit_all(patience=2000) == wanted[:: 1 if order == "breadth" else -1]
 
 
 async def test_hosts_in_memory_are_bounded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hosts, "CACHED_HOSTS", 10)
     clock = FakeClock()
     rules = FrontierRules(durability="process", seen_capacity=1000, max_active_hosts=5)
-    frontier = RocksFrontier(folder, rules, clock)
+    frontier = rocks_frontier(folder, rules, clock)
     stage = Stage(frontier, clock)
     await stage.add(*(f"h{number}/" for number in range(100)))
     await stage.take()
-    assert len(frontier._hosts._active) == 5
-    assert len(frontier._hosts._resting) <= 10
+    assert len(frontier._scheduler._hosts._active) == 5
+    assert len(frontier._scheduler._hosts._resting) <= 10
 
 
 async def test_many_that_are_due_at_once_are_woken_in_portions(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rocks, "MAX_WOKEN", 3)
+    monkeypatch.setattr(scheduler, "MAX_WOKEN", 3)
     monkeypatch.setattr(hosts, "MAX_MOVES", 3)
     clock = FakeClock()
-    stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+    stage = Stage(rocks_frontier(folder, RULES, clock), clock)
     wanted = [f"h{number}/1" for number in range(20)]
     await stage.add(*wanted)
     while leases := await stage.next_leases():
@@ -420,10 +314,10 @@ async def test_many_that_are_due_at_once_are_woken_in_portions(folder: Path, mon
 
 
 async def test_high_classes_become_active_first_and_low_ones_are_not_forgotten(folder: Path) -> None:
-    """Ten places for 2,000 hosts of two classes, drawn with weights 100 : 1; the seed is that of the first run."""
+    """Ten places for 2,000 hosts of two classes, drawn with weights 121 : 4; the seed is that of the first run."""
     clock = FakeClock()
     rules = FrontierRules(durability="process", seen_capacity=10_000, max_active_hosts=10)
-    stage = Stage(RocksFrontier(folder, rules, clock), clock)
+    stage = Stage(rocks_frontier(folder, rules, clock), clock)
     await stage.frontier.add([page(f"low{number}/", priority=1) for number in range(1000)])
     await stage.frontier.add([page(f"high{number}/", priority=10) for number in range(1000)])
     drawn: list[str] = []
@@ -439,73 +333,73 @@ async def test_high_classes_become_active_first_and_low_ones_are_not_forgotten(f
         clock.advance(1.0)
         await stage.take()
     share = sum(name.startswith("low") for name in drawn) / len(drawn)
-    assert 0.002 < share < 0.03
+    assert 0.015 < share < 0.05
 
 
-async def test_groups_of_texts_survive(tmp_path: Path) -> None:
-    folder, clock = tmp_path / "frontier", FakeClock()
+async def test_groups_of_texts_survive(folder: Path) -> None:
+    clock = FakeClock()
     signature = signature_of("what somebody wrote and others copied").to_bytes()
-    stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+    stage = Stage(rocks_frontier(folder, RULES, clock), clock)
     first = await stage.frontier.place(signature)
     await stage.add("http://a/1")
     await stage.frontier.close()
-    stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+    stage = Stage(rocks_frontier(folder, RULES, clock), clock)
     again = await stage.frontier.place(signature)
     assert first.is_first
     assert (again.group, again.is_first) == (first.group, False)
     await stage.frontier.close()
 
 
-async def test_sisters_of_a_host_asked_just_before_a_restart_wait_too(tmp_path: Path) -> None:
-    folder, clock = tmp_path / "frontier", FakeClock()
-    stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+async def test_sisters_of_a_host_asked_just_before_a_restart_wait_too(folder: Path) -> None:
+    clock = FakeClock()
+    stage = Stage(rocks_frontier(folder, RULES, clock), clock)
     await stage.add("x.s.test/1", "y.s.test/1")
     await stage.take_one()
     await stage.frontier.close()
     clock.advance(0.2)
-    stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+    stage = Stage(rocks_frontier(folder, RULES, clock), clock)
     clock.advance(0.9)
     assert await stage.take() == []
     clock.advance(0.1)
     (lease,) = await stage.take()
     assert lease.target.host in {"x.s.test", "y.s.test"}
-
     await stage.frontier.close()
 
 
-async def test_the_address_of_a_host_survives(tmp_path: Path) -> None:
-    folder, clock = tmp_path / "frontier", FakeClock()
-    stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+async def test_the_address_of_a_host_survives(folder: Path) -> None:
+    clock = FakeClock()
+    stage = Stage(rocks_frontier(folder, RULES, clock), clock)
     await stage.add("a/1", "b/1")
     first, second = await stage.take()
     assert await stage.frontier.approach(first.token, "192.0.2.1")
     assert not await stage.frontier.approach(second.token, "192.0.2.1")
     await stage.frontier.close()
     clock.advance(10.0)
-    stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+    stage = Stage(rocks_frontier(folder, RULES, clock), clock)
     clock.advance(10.0)
     leases = {lease.target.host: lease.address for lease in await stage.take()}
     assert leases[second.target.host] == "192.0.2.1"
     await stage.frontier.close()
 
 
-async def test_a_crowd_behind_one_address_leaves_memory(tmp_path: Path) -> None:
+async def test_a_crowd_behind_one_address_leaves_memory(folder: Path) -> None:
     clock = FakeClock()
-    stage = Stage(RocksFrontier(tmp_path / "frontier", RULES, clock), clock)
+    frontier = rocks_frontier(folder, RULES, clock)
+    stage = Stage(frontier, clock)
     await stage.add(*(f"h{number}/" for number in range(300)))
     for lease in await stage.take():
         if await stage.frontier.approach(lease.token, "192.0.2.1"):
             await stage.read_robots(lease)
     clock.advance(1.0)
     await stage.take()
-    assert len(stage.frontier._hosts._active) <= 2 * hosts.LINE_HOSTS  # type: ignore[attr-defined]
+    assert len(frontier._scheduler._hosts._active) <= 2 * hosts.LINE_HOSTS
     await stage.frontier.close()
 
 
-async def test_deaths_of_workers_are_counted_over_a_restart(tmp_path: Path) -> None:
-    folder, clock = tmp_path / "frontier", FakeClock()
+async def test_deaths_of_workers_are_counted_over_a_restart(folder: Path) -> None:
+    clock = FakeClock()
     for _ in range(2):
-        stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+        stage = Stage(rocks_frontier(folder, RULES, clock), clock)
         await stage.add("a/1")
         clock.advance(10.0)
         if stage.frontier.counts().read == 0:
@@ -513,7 +407,7 @@ async def test_deaths_of_workers_are_counted_over_a_restart(tmp_path: Path) -> N
         (lease,) = await stage.next_leases()
         await stage.settle(lease, OutcomeKind.CRASHED, was_fatal=True)
         await stage.frontier.close()
-    stage = Stage(RocksFrontier(folder, RULES, clock), clock)
+    stage = Stage(rocks_frontier(folder, RULES, clock), clock)
     assert stage.frontier.counts().crashed == 1
     assert await stage.frontier.is_finished()
     await stage.frontier.close()

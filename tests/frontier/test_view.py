@@ -216,7 +216,7 @@ async def test_nothing_is_known_of_a_crawl_that_has_not_begun(written: Written) 
 
 async def test_what_cannot_be_read_is_passed_over(written: Written) -> None:
     a, b = written.of("a"), written.of("b")
-    damaged = a.add_host("a", *(page(f"a/{number}") for number in range(20)))
+    damaged = a.add_host("a", *(page(f"a/{number}") for number in range(BLOCK_ENTRIES + 4)))
     record = b.add_host("b", page("b/1"))
     for number, bad in enumerate((b"", b"\xff" * 40, NO_TARGET)):
         b.put(HOSTS, b"bad%d" % number, bad)
@@ -231,7 +231,7 @@ async def test_what_cannot_be_read_is_passed_over(written: Written) -> None:
         assert view.host("bad1") is None
         assert view.host("bother") is None
         assert [target.url for target in view.queued()] == [
-            *(f"http://a/{number}" for number in range(16, 20)),
+            *(f"http://a/{number}" for number in range(BLOCK_ENTRIES, BLOCK_ENTRIES + 4)),
             "http://b/1",
         ]
         assert list(view.retries()) == []

@@ -9,6 +9,7 @@ import re
 import time
 import tomllib
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,9 @@ import pytest
 import lycosa
 from lycosa.cli.main import main
 from lycosa.errors import SettingsError
-from lycosa.frontier.tables import Tables
+from lycosa.frontier.entries import encode_block, readable_block
+from lycosa.frontier.rocks.database import Database
+from lycosa.frontier.tables import QUEUE
 from lycosa.page.parser import PageParser
 from lycosa.page.sitemap import parse_sitemap
 from lycosa.policy.robots import RobotsMatcher, parse_robots
@@ -234,9 +237,10 @@ async def test_a_poisoned_record_of_the_queue_is_passed_over(
     for number in range(5):
         web.page(f"http://a.test/{number}", html(str(number)))
     await crawl(seed, **SHORT, max_pages=1)
-    tables = Tables(crawl.folder / "frontier")
-    tables.queue[next(iter(tables.queue.keys()))] = b"\xc1 no such record"
-    tables.close()
+    with closing(Database(crawl.folder / "frontier")) as database:
+        ((key, block),) = database.rows(QUEUE)
+        _, *others = readable_block(block) or []
+        database.put(QUEUE, key, encode_block([b"\x93\x01\x02\x03", *others]))
     outcomes = await crawl(seed, **SHORT)
     assert sum(outcome == "stored" for outcome in outcomes.values()) == 5
     assert crawl.counts.poisoned == 1

@@ -17,7 +17,7 @@ from lycosa.frontier.records import HostRecord, Lane, block_key
 from lycosa.frontier.tables import QUEUE, Batch
 from lycosa.model import Kind, Target, origin_of
 
-BLOCK_ENTRIES = 16
+BLOCK_ENTRIES = 32
 # Origins of a host that have lanes of their own: links to many ports must not make its record grow.
 MAX_MARKS = 16
 # Marks of no origin: robots.txt, which needs no permission; and all origins beyond those.
@@ -56,6 +56,16 @@ class HostQueue:
         """Leave memory."""
         self._blocks.clear()
         self._head, self._entries = b"", []
+
+    def trim(self) -> None:
+        """Keep of each lane the blocks at its ends: however long it is, nothing else is needed next.
+
+        Only right while nothing in between is given out.
+        """
+        lanes = self._record.lanes
+        if len(self._blocks) > 2 * len(lanes):
+            ends = {self._key(lane, block) for lane in lanes for block in (lane.first, lane.end - 1)}
+            self._blocks = {key: block for key, block in self._blocks.items() if key in ends}
 
     def head_key(self, lane: Lane, *, is_last_first: bool) -> bytes:
         """The block that the next entry of a lane is in."""

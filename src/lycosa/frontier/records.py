@@ -15,7 +15,7 @@ FORMAT = 4
 _VERSION_BYTES = 8
 
 
-class Lane(msgspec.Struct, array_like=True, gc=False):
+class Lane(msgspec.Struct, array_like=True, omit_defaults=True, gc=False):
     """The queue of one origin of a host in one rank: blocks `first` up to, but not with, `end`."""
 
     number: int  # among the lanes of its host
@@ -27,7 +27,7 @@ class Lane(msgspec.Struct, array_like=True, gc=False):
     entries: int = 0
 
 
-class HostRecord(msgspec.Struct, array_like=True, gc=False):
+class HostRecord(msgspec.Struct, array_like=True, omit_defaults=True, gc=False):
     """One row of the domain-policy table: what a host is owed and what is known of it."""
 
     name: str

@@ -66,7 +66,7 @@ class Pause(msgspec.Struct, frozen=True):
     is_circuit: bool = False  # it has failed so often that it is left alone for long
 
 
-class OriginState(msgspec.Struct, array_like=True, gc=False):
+class OriginState(msgspec.Struct, array_like=True, omit_defaults=True, gc=False):
     """What the frontier must know of an origin's robots.txt."""
 
     fetched_at: float

@@ -81,6 +81,8 @@ MAX_WOKEN = 1_000
 MAX_VERSIONS = 50_000
 # What one look at a host passes over because it is poisoned or set aside.
 MAX_PASSED_OVER = 256
+# Pages of a host whose kind is looked at: the first ones, then some.
+SAMPLED_AT_FIRST, SAMPLED_EVERY = 8, 8
 _TOKENS_PER_EPOCH = 32  # bits
 
 
@@ -209,9 +211,10 @@ class Scheduler:
             batch = HostBatch()
             fresh = await self._prepare(batch, targets)
             added = await self._add(batch, targets, fresh)
-            written = self._write(batch)
-        await written
-        await self._tables.durable()
+            written = self._write(batch) if batch else None
+        if written:
+            await written
+            await self._tables.durable()
         return added
 
     async def take(self, worker: int, limit: int) -> list[Lease]:
@@ -728,7 +731,7 @@ class Scheduler:
         """The host's pause after this visit. Returns whether it told us to go away."""
         record, target = held.host.record, held.target
         standing = Standing(record.failures, record.refusals, record.slowdown)
-        kin = kin_of(target.url, target.referrer) if target.kind is Kind.PAGE else None
+        kin = kin_of(target.url, target.referrer) if _tells_kin(record, target, settlement) else None
         pause = pause_after(self.rules.pace, settlement, standing, record.crawl_delay_seconds, kin, record.given)
         if pause is None:
             self._unask(held)
@@ -826,12 +829,23 @@ class Scheduler:
         state.counts = self.counts()
         batch.put(META, b"state", encode(state))
         written = self._tables.write(batch)
+        for host in batch.hosts.values():
+            if not host.token:
+                host.queue.trim()
         self._hosts.trim()
         return written
 
     def _pages(self) -> int:
         counts = self._counts
         return counts["stored"] + counts["unchanged"] + counts["duplicate"]
+
+
+def _tells_kin(record: HostRecord, target: Target, settlement: Settlement) -> bool:
+    """Whether the kind of a URL matters: if it failed; of pages a sample is enough, since each costs 10 µs."""
+    if target.kind is not Kind.PAGE:
+        return False
+    is_sample = record.pages < SAMPLED_AT_FIRST or record.pages % SAMPLED_EVERY == 0 or record.failing
+    return not settlement.outcome.is_page or bool(is_sample)
 
 
 def _is_page(target: Target) -> bool:

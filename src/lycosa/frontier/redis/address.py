@@ -11,7 +11,7 @@ import msgspec
 from lycosa.errors import SettingsError
 
 # Of a new crawl. Few on one server, so that batches are large; a cluster spreads them over its servers.
-ONE_SERVER_PARTITIONS, CLUSTER_PARTITIONS = 16, 64
+ONE_SERVER_PARTITIONS, CLUSTER_PARTITIONS = 8, 32
 MAX_PARTITIONS = 1024
 _PORT, _SENTINEL_PORT = 6379, 26379
 _SCHEMES = {

@@ -35,6 +35,7 @@ ANSWER_SECONDS = 30.0
 # How long an answer is still waited for once the operator wants to stop.
 LAST_ANSWER_SECONDS = 1.0
 CONFIRM_MILLISECONDS = 1000
+MAX_IDLE_WIRES = 8  # to each server
 # What a server says while it starts, fails over, or has no room: all of that may pass.
 _PASSING = {
     "OOM": "out of memory",
@@ -131,7 +132,7 @@ class Connection:
         async with self.limited():
             wire = await self._wire(server)
             answers = await wire.ask_all(commands)
-        self._idle[server].append(wire)
+        self._put_back(wire)
         return answers
 
     def give_up(self) -> None:
@@ -202,8 +203,7 @@ class Connection:
 
     async def _ask(self, tag: str, commands: Sequence[Command], patience: Patience, *, durable: bool) -> list[Any]:
         async with self.limited():
-            server = await self.server_of(tag)
-            wire = await self._wire(server)
+            wire = await self._wire(await self.server_of(tag))
             answers = await wire.ask_all(commands)
         try:
             if error := first_error(answers):
@@ -211,7 +211,7 @@ class Connection:
             if durable:
                 await self.confirm(wire, patience)
         finally:
-            self._idle[server].append(wire)
+            self._put_back(wire)
         return answers
 
     async def _wire(self, server: Server) -> Wire:
@@ -220,6 +220,12 @@ class Connection:
             if (wire := idle.pop()).is_open:
                 return wire
         return await Wire.open(server, self.address)
+
+    def _put_back(self, wire: Wire) -> None:
+        if len(self._idle[wire.server]) < MAX_IDLE_WIRES:
+            self._idle[wire.server].append(wire)
+        else:
+            wire.close()
 
 
 class Patience:
@@ -233,16 +239,9 @@ class Patience:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.rest()
-
-    def rest(self) -> None:
-        """There is nothing to wait for any more."""
-        if self._since is None:
-            return
-        self._since, self._pause_seconds = None, FIRST_PAUSE_SECONDS
-        self._connection._troubles.pop(self, None)
-        if not self._connection.trouble:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        was_waiting = self._connection._troubles.pop(self, None)
+        if was_waiting and kind is None and not self._connection.trouble:
             logger.warning("%s: the trouble has passed; the crawl goes on", self._connection.address)
 
     async def pause(self, trouble: str, error: object = "") -> None:

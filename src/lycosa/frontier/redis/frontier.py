@@ -40,6 +40,7 @@ from lycosa.frontier.redis.mail import (
     Handed,
     Message,
     Reader,
+    Readmit,
     Settle,
     Settled,
     Wish,
@@ -51,6 +52,7 @@ from lycosa.frontier.redis.mail import (
 from lycosa.frontier.redis.membership import Machine, Membership, shares
 from lycosa.frontier.redis.page_limit import PageLimit
 from lycosa.frontier.redis.partition import Partition, PartitionOpener
+from lycosa.frontier.redis.settling import SettlingRounds
 from lycosa.frontier.redis.tables import LETTERS
 from lycosa.frontier.redis.together import Gatherer, ask_together
 from lycosa.frontier.redis.wire import Command
@@ -77,6 +79,21 @@ class Look(msgspec.Struct, frozen=True):
     state: State
     inbox: int  # messages in it
     last_message: bytes
+
+
+class _Losing:
+    """A context that ends without an error where a partition was lost to another machine."""
+
+    def __init__(self, lose: Callable[[], None]) -> None:
+        self._lose = lose
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+        if is_lost := kind is not None and issubclass(kind, NotOwner):
+            self._lose()
+        return is_lost
 
 
 class RedisFrontier:
@@ -121,6 +138,7 @@ class RedisFrontier:
         self._lent: dict[int, int] = {}  # tokens of leases that our workers have from others, and the worker
         self._answers: dict[int, asyncio.Future[list[int]]] = {}
         self._questions = count(1)
+        self._rounds = SettlingRounds(self._settle)
         self._tell: Callable[[], None] = lambda: None
         self._opening = asyncio.Lock()
         self._ticking = asyncio.Lock()
@@ -164,6 +182,10 @@ class RedisFrontier:
 
     async def settle(self, settlements: Sequence[Settlement]) -> list[int]:
         await self._ready()
+        late = set(await self._rounds.settle(settlements))
+        return [settlement.token for settlement in settlements if settlement.token in late]
+
+    async def _settle(self, settlements: Sequence[Settlement]) -> list[int]:
         mine, late = list[Settlement](), list[int]()
         lent: dict[int, list[Settlement]] = defaultdict(list)
         for settlement in settlements:
@@ -182,14 +204,11 @@ class RedisFrontier:
         await self._ready()
         partition = self._partitions.get(self._home(token))
         is_lent = token in self._lent
+        is_free = is_lent
         if partition and not is_lent:
-            try:
-                if not await partition.scheduler.approach(token, address):
-                    return False
-            except NotOwner:
-                self._lose(partition)
-                return False
-        elif not is_lent:
+            with self._losing(partition):
+                is_free = await partition.scheduler.approach(token, address)
+        if not is_free:
             return False
         if not self._has_company:
             return True
@@ -235,10 +254,8 @@ class RedisFrontier:
         node = self._membership.node(worker)
         released = 0
         for partition in list(self._partitions.values()):
-            try:
+            with self._losing(partition):
                 released += len(await partition.scheduler.release(node))
-            except NotOwner:
-                self._lose(partition)
         lent = [token for token, its in self._lent.items() if its == node]
         self._handed.pop(node, None)
         for token in lent:
@@ -283,20 +300,26 @@ class RedisFrontier:
         return next((past for raw in found if (past := readable_history(raw))), None)
 
     async def readmit(self) -> int:
-        """Queue every page visited before once more, for a revisit: those of our own partitions. Returns how many."""
+        """Queue every page visited before once more, for a revisit. Returns how many there are of our own."""
         await self._ready()
         queued = 0
-        for partition in list(self._partitions.values()):
-            cursor = b"0"
-            while True:
-                key = f"{self.address.tag(partition.number)}{LETTERS[HISTORY]}"
-                words = ("HSCAN", key, cursor, "COUNT", READMITTED_TOGETHER)
-                cursor, flat = await self._connection.command(self.address.tag(partition.number), *words)
-                rows = dict(zip(flat[::2], flat[1::2], strict=True))
-                queued += await partition.scheduler.readmit(rows.items())
-                if int(cursor) == 0:
-                    break
+        for number in range(self._steps):
+            if partition := self._partitions.get(number):
+                queued += await self._readmit(partition)
+            else:
+                tag = self.address.tag(number)
+                await post(self._connection, tag, inbox_of(tag), Readmit(number))
         return queued
+
+    async def _readmit(self, partition: Partition) -> int:
+        tag = self.address.tag(partition.number)
+        cursor, queued = b"0", 0
+        while True:
+            words = ("HSCAN", f"{tag}{LETTERS[HISTORY]}", cursor, "COUNT", READMITTED_TOGETHER)
+            cursor, flat = await self._connection.command(tag, *words, durable=False)
+            queued += await partition.scheduler.readmit(zip(flat[::2], flat[1::2], strict=True))
+            if int(cursor) == 0:
+                return queued
 
     def listen(self, tell: Callable[[], None]) -> None:
         """Be told when something may have become available."""
@@ -498,10 +521,8 @@ class RedisFrontier:
                 node: machine.region for machine in self._membership.outlook.machines for node in machine.nodes()
             }
         for partition in list(partitions):
-            try:
+            with self._losing(partition):
                 await partition.scheduler.reassign(home, region_of)
-            except NotOwner:
-                self._lose(partition)
         self._wishes = {node: wish for node, wish in self._wishes.items() if node in region_of}
 
     @property
@@ -515,6 +536,10 @@ class RedisFrontier:
             logger.warning("partition %d belongs to another machine now", partition.number)
             del self._partitions[partition.number]
             self._inboxes.pop(partition.number, None)
+
+    def _losing(self, partition: Partition) -> _Losing:
+        """What is done within may turn out to be another machine's affair by now."""
+        return _Losing(lambda: self._lose(partition))
 
     async def _leave_partitions(self) -> None:
         """Give up those that are beyond our share, once nothing of them is under way."""
@@ -584,10 +609,8 @@ class RedisFrontier:
 
     async def _bring(self, number: int, found: Found) -> int:
         if partition := self._partitions.get(number):
-            try:
+            with self._losing(partition):
                 return await _take_in(partition, found)
-            except NotOwner:
-                self._lose(partition)
         tag = self.address.tag(number)
         portions = range(0, max(1, len(found.targets)), MAX_LINKS)
         for start in portions:
@@ -599,10 +622,11 @@ class RedisFrontier:
 
     def _due(self, node: int, exhausted: Set[int], limit: int) -> list[Partition]:
         """Partitions that may have something for a worker now."""
-        now, found = self._now(), list[Partition]()
+        found: list[Partition] = []
         for partition in self._partitions.values():
             moment = None if partition.is_leaving or partition.number in exhausted else partition.next_at(node)
-            if moment is not None and moment <= now:
+            # "Now" is what the clock says when a partition is asked, so not earlier.
+            if moment is not None and moment <= self._now():
                 found.append(partition)
         return found[:limit]
 
@@ -626,11 +650,9 @@ class RedisFrontier:
             await self._limit.ask(spare)
 
     async def _take(self, partition: Partition, node: int, limit: int) -> list[Lease]:
-        try:
+        with self._losing(partition):
             return await partition.scheduler.take(node, limit)
-        except NotOwner:
-            self._lose(partition)
-            return []
+        return []
 
     async def _permitted(self, leases: list[Lease]) -> list[Lease]:
         """The leases whose addresses may be asked now; the others come again when it is their turn."""
@@ -650,10 +672,8 @@ class RedisFrontier:
             tag = self.address.tag(home)
             await post(self._connection, tag, inbox_of(tag), GiveBack([token], address, until))
         elif partition := self._partitions.get(home):
-            try:
+            with self._losing(partition):
                 await _take_back(partition, token, address, until)
-            except NotOwner:
-                self._lose(partition)
 
     def _has_lease(self, token: int) -> bool:
         partition = self._partitions.get(self._home(token))
@@ -694,14 +714,10 @@ class RedisFrontier:
         return targets, news
 
     async def _settle_at(self, number: int, settlements: Sequence[Settlement]) -> list[int]:
-        partition = self._partitions.get(number)
-        if partition is None:
-            return [settlement.token for settlement in settlements]
-        try:
-            return await partition.scheduler.settle([self._at_home(number, each) for each in settlements])
-        except NotOwner:
-            self._lose(partition)
-            return [settlement.token for settlement in settlements]
+        if partition := self._partitions.get(number):
+            with self._losing(partition):
+                return await partition.scheduler.settle([self._at_home(number, each) for each in settlements])
+        return [settlement.token for settlement in settlements]
 
     def _at_home(self, number: int, settlement: Settlement) -> Settlement:
         """A settlement without what is another partition's affair."""
@@ -750,15 +766,14 @@ class RedisFrontier:
     # ---- mail
 
     async def _read_mail(self) -> bool:
-        readers: dict[int | None, Reader] = {None: self._box}
-        readers.update(self._inboxes)
-        for number, messages in zip(readers, await read_together(self._connection, readers.values()), strict=True):
+        readers = [self._box, *self._inboxes.values()]
+        for reader, messages in zip(readers, await read_together(self._connection, readers), strict=True):
             for message in messages:
                 await self._act_upon(message)
             if messages:
-                await readers[number].done()
+                await reader.done()
                 self._tell()
-        return any(reader.has_read for reader in readers.values())
+        return any(reader.has_read for reader in readers)
 
     async def _act_upon(self, message: Message) -> None:
         match message:
@@ -770,6 +785,10 @@ class RedisFrontier:
             case GiveBack():
                 for token in message.tokens:
                     await self._defer(token, message.address, message.until)
+            case Readmit():
+                if partition := self._partitions.get(message.partition):
+                    with self._losing(partition):
+                        await self._readmit(partition)
             case Settled():
                 if (answer := self._answers.get(message.question)) and not answer.done():
                     answer.set_result(message.late)

@@ -50,6 +50,12 @@ class GiveBack(msgspec.Struct, tag=True, array_like=True, omit_defaults=True):
     until: float = 0.0
 
 
+class Readmit(msgspec.Struct, tag=True, array_like=True):
+    """To a partition: its pages are to be visited once more."""
+
+    partition: int
+
+
 class Settled(msgspec.Struct, tag=True, array_like=True):
     """To a machine: the answer to `Settle`."""
 
@@ -73,7 +79,7 @@ class Handed(msgspec.Struct, tag=True, array_like=True):
     given_at: float
 
 
-Message = Found | Settle | GiveBack | Settled | Wish | Handed
+Message = Found | Settle | GiveBack | Readmit | Settled | Wish | Handed
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Message).decode

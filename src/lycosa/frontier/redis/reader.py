@@ -40,6 +40,8 @@ class RedisReader:
             username=address.username,
             password=address.password,
             ssl=address.is_encrypted,
+            # What answers look like depends on it, and which one is usual on the library's version.
+            protocol=2,
             socket_connect_timeout=CONNECT_SECONDS,
             socket_timeout=ANSWER_SECONDS,
             retry=Retry(NoBackoff(), 1),

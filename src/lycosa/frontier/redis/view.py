@@ -59,7 +59,7 @@ def _crew(address: Address, whole: RedisReader, readers: list[RedisReader], agre
         raise gone(address)
     owned = Counter(decode_fence(fence).nonce for fence in fences)
     machines = []
-    for number, raw in zip(rows[::2], rows[1::2], strict=True):
+    for number, raw in rows.items():
         member = msgspec.msgpack.decode(raw, type=_Member)
         ago, has = ticked - heard_at.get(number, 0.0) + since, owned.pop(member.nonce, 0)
         is_silent = ago > silence_seconds

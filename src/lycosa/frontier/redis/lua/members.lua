@@ -56,6 +56,10 @@ for number, machine in pairs(machines) do
   end
 end
 
+if mine >= 0 then
+  call('HSET', tag .. 'asked', args.machine.nonce, cmsgpack.pack(args.asked))
+end
+
 if args.verb == 'leave' and mine >= 0 then
   forget(mine)
   machines[mine], mine = nil, -1
@@ -70,7 +74,6 @@ if mine >= 0 then
   machines[mine] = args.machine
   call('HSET', tag .. 'm', mine, cmsgpack.pack(args.machine))
   call('ZADD', tag .. 'b', clock, mine)
-  call('HSET', tag .. 'asked', args.machine.nonce, cmsgpack.pack(args.asked))
 end
 
 local rows = {}
