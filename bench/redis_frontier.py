@@ -154,7 +154,7 @@ def main() -> None:
     parser.add_argument("--visits", type=int, default=20_000)
     parser.add_argument("--batch", type=int, default=64, help="leases per take")
     parser.add_argument("--links", type=int, default=5, help="links per visit that reach the frontier")
-    parser.add_argument("--partitions", type=int, default=16)
+    parser.add_argument("--partitions", type=int, default=8)
     parser.add_argument("--crawl", action="store_true", help="also crawl the benchmark web with both frontiers")
     parser.add_argument("--web-hosts", type=int, default=200)
     parser.add_argument("--web-pages", type=int, default=20)

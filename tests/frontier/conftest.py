@@ -8,7 +8,16 @@ from pathlib import Path
 import pytest
 
 # The contract's assertions explain themselves like those of tests.
-CONTRACTS = ("contract", "contract_bans", "contract_poison", "contract_spacing", "stage", "store_contract", "together")
+CONTRACTS = (
+    "contract",
+    "contract_bans",
+    "contract_origins",
+    "contract_poison",
+    "contract_spacing",
+    "stage",
+    "store_contract",
+    "together",
+)
 pytest.register_assert_rewrite(*(f"tests.frontier.{name}" for name in CONTRACTS))
 
 

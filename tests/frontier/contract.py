@@ -17,9 +17,10 @@ from lycosa.policy.politeness import Pace
 from lycosa.policy.ring import Ring
 
 from .contract_bans import BansContract
+from .contract_origins import OriginsContract
 from .contract_poison import PoisonContract
 from .contract_spacing import SpacingContract
-from .stage import DAY, FakeClock, OpenFrontier, Stage, errand, page, rules_pending, rules_read
+from .stage import DAY, FakeClock, OpenFrontier, Stage, about, errand, page, rules_pending, rules_read
 
 STORED, DUPLICATE, MOVED = OutcomeKind.STORED, OutcomeKind.DUPLICATE, OutcomeKind.MOVED
 REFUSED, FAILED, CRASHED, READ = OutcomeKind.REFUSED, OutcomeKind.FAILED, OutcomeKind.CRASHED, OutcomeKind.READ
@@ -29,7 +30,7 @@ def urls(leases: list) -> set[str]:  # type: ignore[type-arg]
     return {lease.target.url.removeprefix("http://") for lease in leases}
 
 
-class FrontierContract(SpacingContract, BansContract, PoisonContract):
+class FrontierContract(SpacingContract, OriginsContract, BansContract, PoisonContract):
     """Inherit, and say how a frontier is opened."""
 
     can_forget = True
@@ -516,7 +517,7 @@ class FrontierContract(SpacingContract, BansContract, PoisonContract):
         lease = await stage.take_one()
         assert stage.frontier.next_at(0) == lease.expires_at
         await stage.settle(lease, FAILED, status=503, retry_after_seconds=500.0)
-        assert stage.frontier.next_at(0) == pytest.approx(stage.clock() + 500.0)
+        assert stage.frontier.next_at(0) == about(stage.clock() + 500.0)
 
     async def test_idle_until_tells_back_off_from_work(self, stage: Stage) -> None:
         assert stage.frontier.idle_until() is None
@@ -526,7 +527,7 @@ class FrontierContract(SpacingContract, BansContract, PoisonContract):
         assert stage.frontier.idle_until() is None
         await stage.settle(leases["b"])
         await stage.settle(leases["a"], FAILED, status=503, may_retry=True)
-        assert stage.frontier.idle_until() == pytest.approx(stage.clock() + 400.0)
+        assert stage.frontier.idle_until() == about(stage.clock() + 400.0)
         await stage.add("c/1")
         assert stage.frontier.idle_until() is None
 
@@ -541,7 +542,7 @@ class FrontierContract(SpacingContract, BansContract, PoisonContract):
         await stage.settle(await stage.take_one(), READ, robots=rules_pending("http://a", stage.clock(), 600.0))
         stage.clock.advance(1.0)
         assert await stage.take() == []
-        assert stage.frontier.idle_until() == pytest.approx(stage.clock() + 599.0)
+        assert stage.frontier.idle_until() == about(stage.clock() + 599.0)
 
     # ---- duplicates
 

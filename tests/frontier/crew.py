@@ -1,4 +1,4 @@
-"""Machines of one process on one Redis, under a clock that only moves when told: then their hearts beat when told, too."""
+"""Machines of one process on one Redis, under a clock that only moves when told: so do their hearts, then."""
 
 from __future__ import annotations
 
@@ -73,6 +73,8 @@ class Crew:
 
     async def close(self) -> None:
         for machine in self.machines:
+            # A server that is gone by now, or cannot be reached any more, is not waited for.
+            machine.redis.give_up()
             await machine.redis.close()
 
     async def meet(self) -> None:

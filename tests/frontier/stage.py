@@ -6,6 +6,8 @@ from collections.abc import Callable
 from hashlib import blake2b
 from typing import Any, Protocol
 
+import pytest
+
 from lycosa.frontier.rules import FrontierRules
 from lycosa.model import Kind, Lease, OutcomeKind, RobotsNews, Settlement, Target, origin_of
 from lycosa.ports import Duplicates, Frontier
@@ -33,6 +35,11 @@ class FakeClock:
 
     def advance(self, seconds: float) -> None:
         self.now += seconds
+
+
+def about(at: float) -> Any:
+    """This moment, but for rounding. (Relative to a clock, that would be half an hour.)"""
+    return pytest.approx(at, abs=0.001)
 
 
 def page(url: str, **known: Any) -> Target:

@@ -18,7 +18,7 @@ from itertools import count
 from lycosa.clock import Clock
 from lycosa.frontier.assignment import Assignment
 from lycosa.frontier.host import NOBODY, Host
-from lycosa.frontier.records import HostRecord, State, due_key, due_of, encode, readable_host, waiting_key
+from lycosa.frontier.records import HostRecord, State, due_key, due_of, encode_host, readable_host, waiting_key
 from lycosa.frontier.rules import RANKS, FrontierRules
 from lycosa.frontier.spacing import Spacing
 from lycosa.frontier.tables import HOSTS, PARKED, POISONED, WAITING, Batch, Tables
@@ -60,7 +60,7 @@ class HostBatch(Batch):
 
     def put_hosts(self) -> None:
         for name, host in self.hosts.items():
-            self.put(HOSTS, name.encode(), encode(host.record))
+            self.put(HOSTS, name.encode(), encode_host(host.record))
 
 
 class HostTable:
@@ -105,10 +105,12 @@ class HostTable:
         found = await self._tables.get(HOSTS, [name.encode() for name in missing])
         for name, raw in zip(missing, found, strict=True):
             record = readable_host(raw, name)
+            host = self._resting[name] = Host(record or self._new_record(name))
             if raw and not record:
                 self.poisoned += 1
                 batch.put(POISONED, b"hosts:" + name.encode(), raw)
-            host = self._resting[name] = Host(record or self._new_record(name))
+                # Else every later run would meet it again.
+                batch.note(host)
             self._catch_up(batch, host)
 
     def get(self, name: str) -> Host:

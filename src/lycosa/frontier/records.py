@@ -77,13 +77,24 @@ decode_state = msgspec.msgpack.Decoder(State).decode
 _decode_host = msgspec.msgpack.Decoder(HostRecord).decode
 
 
+def encode_host(record: HostRecord) -> bytes:
+    """A host's record without its name, which is its key."""
+    name, record.name = record.name, ""
+    raw = encode(record)
+    record.name = name
+    return raw
+
+
 def readable_host(raw: bytes | None, name: str) -> HostRecord | None:
     """The record that these bytes are; None if they are none, or another host's."""
     try:
         record = _decode_host(raw) if raw else None
     except UNREADABLE:
         return None
-    return record if record and record.name == name else None
+    if record is None or record.name not in ("", name):
+        return None
+    record.name = name
+    return record
 
 
 def readable_target(raw: bytes, host: str = "") -> Target | None:

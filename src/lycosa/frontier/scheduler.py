@@ -15,7 +15,7 @@ import asyncio
 import logging
 import math
 from collections import OrderedDict
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Container, Iterable, Mapping, Sequence
 from itertools import count
 from typing import Protocol
 
@@ -278,10 +278,11 @@ class Scheduler:
 
     # ---- the rest of the interface
 
-    async def release(self, worker: int) -> list[int]:
-        """Give back the leases of a worker that is gone."""
+    async def release(self, worker: int, tokens: Container[int] | None = None) -> list[int]:
+        """Give back the leases of a worker that is gone: these, or all of them."""
         async with self._lock:
-            gone = [token for token, held in self._leases.items() if held.worker == worker]
+            its = [token for token, held in self._leases.items() if held.worker == worker]
+            gone = its if tokens is None else [token for token in its if token in tokens]
             batch, now = HostBatch(), self._clock()
             for token in gone:
                 self._let_go(batch, token, now)
@@ -599,7 +600,7 @@ class Scheduler:
         key = host.queue.head_key(lane, is_last_first=self._is_depth_first)
         others = [other for other in host.queue.keys(lane) if other != key]
         (raw,), blocks = await self._tables.get(QUEUE, [key]), await self._tables.get(QUEUE, others)
-        is_first = not self._is_depth_first
+        is_first = key == host.queue.head_key(lane, is_last_first=False)
         left = sum(length_of(block) for block in blocks if block) - (0 if is_first else lane.gone)
         lost = max(lane.entries - left, 0)
         host.queue.drop_block(batch, lane, key, lost)

@@ -65,7 +65,8 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         """Without the password: this is shown and logged."""
-        return f"{self.kind} {','.join(map(str, self.servers))}/{self.db} crawl {self.crawl!r}"
+        kind = "redis" if self.kind == "one" else self.kind
+        return f"{kind} {','.join(map(str, self.servers))}/{self.db} crawl {self.crawl!r}"
 
     # A traceback must not tell more than a log.
     __repr__ = __str__

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from zlib import crc32
 
 from lycosa.frontier.redis.connection import Connection
@@ -22,7 +22,7 @@ GRACE_SECONDS = 5.0
 
 
 class SharedContents:
-    """Claims of this machine's leases. `is_alive`: whether the machine with this nonce takes part."""
+    """Claims of this machine's leases. `takes_part`: whether the machine with this nonce does."""
 
     def __init__(
         self,
@@ -30,15 +30,16 @@ class SharedContents:
         partitions: int,
         lease_seconds: float,
         has_lease: Callable[[int], bool],
-        is_alive: Callable[[str], bool],
+        takes_part: Callable[[str], Awaitable[bool]],
     ) -> None:
+        self._connection = connection
         self._address = connection.address
         self._asking = Gatherer(connection, durable=False)
         self._keeping = Gatherer(connection, durable=True)
         self._partitions = partitions
         self._claim_milliseconds = int(1000 * (lease_seconds + GRACE_SECONDS))
         self._has_lease = has_lease
-        self._is_alive = is_alive
+        self._takes_part = takes_part
         self.nonce = ""  # of this machine
         self._digests_of: dict[int, list[bytes]] = {}
         self._ended: list[bytes] = []
@@ -58,9 +59,9 @@ class SharedContents:
                 return original
             if not holder:
                 return ""
-            if not self._is_alive(holder.partition(":")[0]):
+            if not await self._takes_part(holder.partition(":")[0]):
                 # Whoever held it is dead, and its leases are somebody else's.
-                await self._drop([digest])
+                await self._break(digest, holder)
                 continue
             # Whoever holds it may be on another machine, or here.
             with contextlib.suppress(TimeoutError):
@@ -111,6 +112,11 @@ class SharedContents:
         for digest in digests:
             keys[self._tag(digest)].append(self._key(digest))
         await asyncio.gather(*(self._asking.ask(tag, ("DEL", *some)) for tag, some in keys.items()))
+
+    async def _break(self, digest: bytes, holder: str) -> None:
+        """End a claim, unless somebody else has it by now."""
+        args = {"key": self._key(digest), "holder": holder}
+        await self._connection.run("break_claim", self._tag(digest), args, durable=False)
 
     def _name(self, token: int) -> str:
         return f"{self.nonce}:{token}"

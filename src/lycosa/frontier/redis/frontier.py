@@ -11,8 +11,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Awaitable, Callable, Iterable, Sequence, Set
 from itertools import count
 from typing import Any
 
@@ -41,6 +42,7 @@ from lycosa.frontier.redis.mail import (
     Message,
     Reader,
     Readmit,
+    Release,
     Settle,
     Settled,
     Wish,
@@ -66,11 +68,15 @@ logger = logging.getLogger(__name__)
 
 # How often mail is looked for: while there is some, while there is none, and while nobody could send any.
 BUSY_SECONDS, QUIET_SECONDS, ALONE_SECONDS = 0.02, 0.1, 1.0
+# How often a machine that has less than its share looks for what others have given up.
+LACKING_SECONDS = 0.5
 # A question that was not answered for so long may have gone to an owner that died: whoever is owner now is asked.
 ANSWER_SECONDS = 10.0
 READMITTED_TOGETHER = 500
 # Published by a machine that has nothing to do: something later than any moment.
 NOTHING_TO_DO = 1e15
+# And by one where only that is queued which no host knows of.
+NEVER = 1e14
 
 
 class Look(msgspec.Struct, frozen=True):
@@ -138,13 +144,14 @@ class RedisFrontier:
         self._lent: dict[int, int] = {}  # tokens of leases that our workers have from others, and the worker
         self._answers: dict[int, asyncio.Future[list[int]]] = {}
         self._questions = count(1)
-        self._rounds = SettlingRounds(self._settle)
+        self._rounds = SettlingRounds(self._settle_here)
         self._tell: Callable[[], None] = lambda: None
         self._opening = asyncio.Lock()
         self._ticking = asyncio.Lock()
         self._pulse: asyncio.Task[None] | None = None
         self._trouble: BaseException | None = None
         self._beat_at = float("-inf")
+        self._lacks = False  # partitions, to have its share
         self._regions_matter = bool(rules.region or rules.region_rules or rules.region_by != "rules")
 
     # ---- the four verbs
@@ -182,23 +189,19 @@ class RedisFrontier:
 
     async def settle(self, settlements: Sequence[Settlement]) -> list[int]:
         await self._ready()
-        late = set(await self._rounds.settle(settlements))
-        return [settlement.token for settlement in settlements if settlement.token in late]
-
-    async def _settle(self, settlements: Sequence[Settlement]) -> list[int]:
-        mine, late = list[Settlement](), list[int]()
+        mine: list[Settlement] = []
         lent: dict[int, list[Settlement]] = defaultdict(list)
         for settlement in settlements:
             if self._lent.pop(settlement.token, None) is not None:
                 lent[self._home(settlement.token)].append(settlement)
             else:
                 mine.append(settlement)
-        answers = await asyncio.gather(
-            self._settle_here(mine), *(self._settle_there(number, some) for number, some in lent.items())
-        )
-        for answer in answers:
-            late += answer
-        return late
+        # Not in rounds with the others: whoever lent them may have died, and what is ours must not wait for that.
+        settling: list[Awaitable[Sequence[int]]] = [self._settle_there(number, its) for number, its in lent.items()]
+        if mine:
+            settling.append(self._rounds.settle(mine))
+        late = {token for tokens in await asyncio.gather(*settling) for token in tokens}
+        return [settlement.token for settlement in settlements if settlement.token in late]
 
     async def approach(self, token: int, address: str) -> bool:
         await self._ready()
@@ -256,12 +259,23 @@ class RedisFrontier:
         for partition in list(self._partitions.values()):
             with self._losing(partition):
                 released += len(await partition.scheduler.release(node))
-        lent = [token for token, its in self._lent.items() if its == node]
-        self._handed.pop(node, None)
-        for token in lent:
-            await self._defer(token, "", 0.0)
+        lent = await self._release_lent(node)
         await self._contents.end_claims()
-        return released + len(lent)
+        return released + lent
+
+    async def _release_lent(self, node: int) -> int:
+        waiting = [lease.token for lease in self._handed.pop(node, [])]
+        for token in waiting:
+            await self._defer(token, "", 0.0)
+        tokens: dict[int, list[int]] = defaultdict(list)
+        for token in [token for token, its in self._lent.items() if its == node]:
+            del self._lent[token]
+            self._contents.end(token)
+            tokens[self._home(token)].append(token)
+        for number, some in tokens.items():
+            tag = self.address.tag(number)
+            await post(self._connection, tag, inbox_of(tag), Release(node, some))
+        return len(waiting) + sum(map(len, tokens.values()))
 
     def counts(self) -> Counts:
         totals: dict[str, int] = defaultdict(int)
@@ -291,7 +305,9 @@ class RedisFrontier:
         if not here or not all(others) or self._unowned():
             return None
         first = min(here, *others, NOTHING_TO_DO)
-        return first - self._offset if first < NOTHING_TO_DO else None
+        if first >= NOTHING_TO_DO:
+            return None
+        return first - self._offset if first < NEVER else math.inf
 
     async def history(self, url_fingerprint: bytes) -> History | None:
         """What is known of a visited URL. Asks every partition: a fingerprint does not tell its host."""
@@ -305,7 +321,8 @@ class RedisFrontier:
         queued = 0
         for number in range(self._steps):
             if partition := self._partitions.get(number):
-                queued += await self._readmit(partition)
+                with self._losing(partition):
+                    queued += await self._readmit(partition)
             else:
                 tag = self.address.tag(number)
                 await post(self._connection, tag, inbox_of(tag), Readmit(number))
@@ -339,6 +356,9 @@ class RedisFrontier:
         self._connection.give_up()
 
     async def close(self) -> None:
+        if self._trouble or self._connection.trouble:
+            # Servers that could not be reached are not waited for once more, only to take leave of them.
+            self.give_up()
         if self._pulse:
             self._pulse.cancel()
             with contextlib.suppress(asyncio.CancelledError, BackendLost):
@@ -391,7 +411,7 @@ class RedisFrontier:
         self._addresses = SharedAddresses(connection, crawl.partitions, gap, self._fake_clock)
         self._limit = PageLimit(connection, crawl.partitions, rules.max_pages)
         self._contents = SharedContents(
-            connection, crawl.partitions, rules.lease_seconds, self._has_lease, self._is_alive
+            connection, crawl.partitions, rules.lease_seconds, self._has_lease, self._membership.takes_part
         )
         self._opener = PartitionOpener(connection, crawl, rules, self._now, self._contents, self._is_full)
         self._looks = [Look(State(), 0, b"")] * crawl.partitions
@@ -428,7 +448,9 @@ class RedisFrontier:
     async def tick(self) -> bool:
         """What is to be done from time to time. Returns whether there was mail."""
         async with self._ticking:
-            if self._fake_clock or machine_clock() - self._beat_at >= self._membership.beat_seconds:
+            usual = self._membership.beat_seconds
+            pause = min(LACKING_SECONDS, usual) if self._lacks else usual
+            if self._fake_clock or machine_clock() - self._beat_at >= pause:
                 await self._beat()
             had_mail = await self._read_mail()
             await self._hand_out()
@@ -438,7 +460,7 @@ class RedisFrontier:
             return had_mail
 
     async def _beat(self) -> None:
-        company = self._company()
+        before = self._membership.outlook.machines
         # Taken before it is sent: by no clock is it heard earlier.
         beat_at = machine_clock()
         if not await self._membership.beat(self._connection.trouble, self._idle_here()):
@@ -450,22 +472,29 @@ class RedisFrontier:
             await self._join()
             return
         self._beat_at = beat_at
+        self._limit.note(self._membership.outlook.granted)
         if self._membership.has_new_settings:
             raise BackendLost("the settings of this crawl were changed; the same command goes on with the new ones")
-        if self._company() != company:
+        if _company(self._membership.outlook.machines) != _company(before):
+            await self._release_gone(before)
             await self._reassign(self._partitions.values())
             self._wished.clear()
         await self._share_out()
         await self._look()
+
+    async def _release_gone(self, before: Iterable[Machine]) -> None:
+        """Take back what machines had that are gone. Another one may have their numbers by now."""
+        nodes = [node for machine in before if not self._is_alive(machine.nonce) for node in machine.nodes()]
+        for partition in list(self._partitions.values()):
+            for node in nodes:
+                with self._losing(partition):
+                    await partition.scheduler.release(node)
 
     # ---- whose a partition is
 
     @property
     def _has_company(self) -> bool:
         return len(self._membership.outlook.machines) > 1
-
-    def _company(self) -> list[tuple[str, int, str]]:
-        return [(each.nonce, each.workers, each.region) for each in self._membership.outlook.machines]
 
     def _is_alive(self, nonce: str) -> bool:
         return any(machine.nonce == nonce for machine in self._membership.outlook.machines)
@@ -482,15 +511,14 @@ class RedisFrontier:
             if fences[number][0] != partition.fence:
                 self._lose(partition)
         share = shares(machines, self._steps)[self._membership.nonce]
-        staying = [partition for partition in self._partitions.values() if not partition.is_leaving]
+        # Those that leave come last: they stay if whoever they were for is gone again.
+        ours = sorted(self._partitions.values(), key=lambda partition: partition.is_leaving)
+        for place, partition in enumerate(ours):
+            partition.is_leaving = place >= share
         free = [number for number in fences if number not in self._owners]
-        for number in free[: max(0, share - len(staying))]:
+        for number in free[: max(0, share - len(ours))]:
             await self._take_over(number, *fences[number])
-        for partition in staying[share:]:
-            partition.is_leaving = True
-        for partition in [each for each in self._partitions.values() if each.is_leaving][: share - len(staying)]:
-            # Whoever it was for is gone again.
-            partition.is_leaving = False
+        self._lacks = len(self._partitions) < share
 
     async def _fences(self) -> dict[int, tuple[Fence, bytes]]:
         asked = [(tag, [("GET", f"{tag}f")]) for tag in self._tags()]
@@ -501,8 +529,11 @@ class RedisFrontier:
 
     async def _take_over(self, number: int, fence: Fence, raw: bytes) -> None:
         nonce, home = self._membership.nonce, self._membership.nodes()
-        partition = await self._opener.open(number, fence, raw, nonce, home)
+        partition = None
+        with contextlib.suppress(NotOwner):
+            partition = await self._opener.open(number, fence, raw, nonce, home)
         if partition is None:
+            # Somebody else was first, or took it over again while this machine stood still.
             return
         await self._reassign([partition])
         if self.rules.max_pages:
@@ -544,7 +575,10 @@ class RedisFrontier:
     async def _leave_partitions(self) -> None:
         """Give up those that are beyond our share, once nothing of them is under way."""
         for partition in [each for each in self._partitions.values() if each.is_leaving]:
-            if partition.scheduler.counts().leased:
+            with self._losing(partition):
+                # None are given out, but those that ran out end.
+                await partition.scheduler.take(self._membership.node(0), 0)
+            if partition.number not in self._partitions or partition.scheduler.counts().leased:
                 continue
             del self._partitions[partition.number]
             self._inboxes.pop(partition.number, None)
@@ -593,7 +627,7 @@ class RedisFrontier:
                 continue
             if (until := partition.scheduler.idle_until()) is None:
                 return 0.0
-            moments.append(until)
+            moments.append(min(until, NEVER))
         return 0.0 if self._lent else min(moments)
 
     # ---- adding
@@ -669,6 +703,7 @@ class RedisFrontier:
         """Nothing is sent under a lease: it goes back, and its address, if that must wait, is not asked before."""
         home = self._home(token)
         if self._lent.pop(token, None) is not None:
+            self._contents.end(token)
             tag = self.address.tag(home)
             await post(self._connection, tag, inbox_of(tag), GiveBack([token], address, until))
         elif partition := self._partitions.get(home):
@@ -737,9 +772,10 @@ class RedisFrontier:
         question = next(self._questions)
         answer = self._answers[question] = asyncio.get_running_loop().create_future()
         tag = self.address.tag(number)
-        message = Settle(self._membership.nonce, question, settlements)
         try:
             while True:
+                # Under whatever name this machine goes by now: only there does it look for the answer.
+                message = Settle(self._membership.nonce, question, settlements)
                 await post(self._connection, tag, inbox_of(tag), message)
                 with contextlib.suppress(TimeoutError):
                     return await asyncio.wait_for(asyncio.shield(answer), ANSWER_SECONDS)
@@ -770,7 +806,7 @@ class RedisFrontier:
         for reader, messages in zip(readers, await read_together(self._connection, readers), strict=True):
             for message in messages:
                 await self._act_upon(message)
-            if messages:
+            if reader.has_read:
                 await reader.done()
                 self._tell()
         return any(reader.has_read for reader in readers)
@@ -785,6 +821,11 @@ class RedisFrontier:
             case GiveBack():
                 for token in message.tokens:
                     await self._defer(token, message.address, message.until)
+            case Release():
+                for number in {self._home(token) for token in message.tokens}:
+                    if partition := self._partitions.get(number):
+                        with self._losing(partition):
+                            await partition.scheduler.release(message.node, message.tokens)
             case Readmit():
                 if partition := self._partitions.get(message.partition):
                     with self._losing(partition):
@@ -865,6 +906,11 @@ class RedisFrontier:
         value: bytes | None
         (value,) = await self._reading.ask(tag, ("HGET", f"{tag}{LETTERS[table]}", key))
         return value
+
+
+def _company(machines: Iterable[Machine]) -> list[tuple[str, int, str]]:
+    """What matters of who takes part."""
+    return [(each.nonce, each.workers, each.region) for each in machines]
 
 
 def _questions(tag: str) -> list[Command]:

@@ -56,6 +56,13 @@ class Readmit(msgspec.Struct, tag=True, array_like=True):
     partition: int
 
 
+class Release(msgspec.Struct, tag=True, array_like=True):
+    """To a partition: leases of a worker that died. What it sent under them is not known."""
+
+    node: int
+    tokens: list[int]
+
+
 class Settled(msgspec.Struct, tag=True, array_like=True):
     """To a machine: the answer to `Settle`."""
 
@@ -79,7 +86,7 @@ class Handed(msgspec.Struct, tag=True, array_like=True):
     given_at: float
 
 
-Message = Found | Settle | GiveBack | Readmit | Settled | Wish | Handed
+Message = Found | Settle | GiveBack | Release | Readmit | Settled | Wish | Handed
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Message).decode
@@ -126,7 +133,7 @@ class Reader:
                 found.append(_decode(raw))
             except UNREADABLE:
                 logger.warning("%s: a message cannot be read; it is left out", self._key)
-        self.has_read = bool(found)
+        self.has_read = bool(rows)
         return found
 
     async def done(self) -> None:

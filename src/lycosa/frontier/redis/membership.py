@@ -41,6 +41,7 @@ class Outlook(msgspec.Struct, frozen=True, array_like=True):
     machines: list[Machine] = []
     settings_version: int = 0
     now: float = 0.0
+    granted: int = 0  # of the page limit, to all partitions
 
 
 class Membership:
@@ -80,6 +81,14 @@ class Membership:
 
     def nodes(self) -> list[int]:
         return [self.node(worker) for worker in range(self._workers)]
+
+    async def takes_part(self, nonce: str) -> bool:
+        """Whether a machine is among them, also one that this one has not heard of yet."""
+        if any(machine.nonce == nonce for machine in self.outlook.machines):
+            return True
+        tag = self._connection.address.tag()
+        found = await self._connection.command(tag, "HVALS", f"{tag}m", durable=False)
+        return any(msgspec.msgpack.decode(raw)["nonce"] == nonce for raw in found)
 
     async def join(self) -> None:
         """Take part, in the place of whoever had this name."""

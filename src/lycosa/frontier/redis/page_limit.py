@@ -52,6 +52,10 @@ class PageLimit:
         self._max_pages = max_pages
         self.left = max_pages  # when this was last asked for
 
+    def note(self, granted: int) -> None:
+        """So much was granted to all by now: what others asked for is not left."""
+        self.left = max(0, self._max_pages - granted)
+
     async def ask(self, wanted: Mapping[Grant, int]) -> None:
         """Bring grants to these totals, as far as the limit goes."""
         spare = min(MAX_SPARE, self.left // (4 * self._partitions))

@@ -6,6 +6,7 @@
 --   u      a clock that stands still while nobody is heard, and the moment it was last looked at
 --   asked  nonce -> how many leases each worker of that machine has had, also of those who left
 --   s      the settings and seeds, with their version
+--   p      what was granted of the page limit (see `grant.lua`)
 -- Answers with all machines that are left; number -1 if the caller is none of them, false if the crawl is lost.
 
 local tag, call = KEYS[1], redis.call
@@ -80,4 +81,5 @@ local rows = {}
 for number, machine in pairs(machines) do
   rows[#rows + 1] = { number, machine.name, machine.nonce, machine.workers, machine.region, machine.waits_for, machine.idle_until }
 end
-return cmsgpack.pack({ mine, rows, tonumber(call('HGET', tag .. 's', 'version') or 0), now })
+local version, granted = call('HGET', tag .. 's', 'version'), call('HGET', tag .. 'p', 'granted')
+return cmsgpack.pack({ mine, rows, tonumber(version or 0), now, tonumber(granted or 0) })
