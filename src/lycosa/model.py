@@ -264,7 +264,8 @@ class Response(msgspec.Struct, frozen=True):
 
 def origin_of(url: str) -> str:
     """`scheme://host[:port]` of a canonical URL."""
-    return url[: url.find("/", 8)] if url.find("/", 8) > 0 else url
+    path_at = url.find("/", 8)
+    return url[:path_at] if path_at > 0 else url
 
 
 class Visit(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,14 @@ from typing import Any
 import pytest
 
 from lycosa.cli.main import main
+from lycosa.frontier.redis.agreement import agree
+from lycosa.frontier.redis.frontier import RedisFrontier
+from lycosa.frontier.rules import FrontierRules
+from lycosa.settings import Settings
 from lycosa.simweb import SimWebProcess, WebPlan
 
 from ..crawl.command import crawl
-from ..frontier.redis_servers import RedisServer, needs_redis
+from ..frontier.redis_servers import RedisServer, needs_redis, wait_until
 
 pytestmark = needs_redis
 PLAN = WebPlan.named("clean", hosts=3, pages_per_host=3, crawl_delay_share=0.0, changes_per_day=(0.0,))
@@ -56,6 +61,48 @@ def test_status_is_the_same_from_the_folder_and_from_the_frontier(
     assert (from_frontier["troubled"], from_frontier["troubled_origins"]) == ([], 0)
     assert main(["status", "--frontier", shared.address]) == 0
     assert "finished" in capsys.readouterr().out
+
+
+async def machine(address: str, name: str, workers: int, region: str = "") -> RedisFrontier:
+    """One that is heard only when it is told to be."""
+    rules = FrontierRules(workers=workers, region=region, silence_seconds=1.0)
+    frontier = RedisFrontier(address, rules, name=name, fake_clock=time.time)
+    await frontier.begin()
+    return frontier
+
+
+async def test_status_tells_who_takes_part_and_which_partitions_nobody_has(capsys: pytest.CaptureFixture[str]) -> None:
+    def told() -> str:
+        assert main(["status", "--frontier", address]) == 0
+        return " ".join(capsys.readouterr().out.split())
+
+    with RedisServer() as server:
+        address = f"{server.address}?crawl=crew&partitions=8"
+        await agree(Settings(frontier=address, silence_seconds=1.0), ["http://x.test/"], set())
+        first, second = await machine(address, "alpha", 1), await machine(address, "beta", 3, region="eu")
+        for _ in range(2):
+            await first.tick()
+            await second.tick()
+        words = told()
+        assert "state running" in words
+        assert "machine alpha (1 worker): 2 partitions" in words
+        assert "machine beta (3 workers, region eu): 6 partitions" in words
+        assert "no owner" not in words
+        await second.close()
+        words = told()
+        assert "beta" not in words
+        assert "no owner 6 partitions, whose hosts nobody visits now" in words
+        status = said(capsys, "status", "--frontier", address)
+        assert status["machines"] == ["alpha (1 worker)"]
+        (alpha,) = status["crew"]["machines"]
+        assert (alpha["name"], alpha["is_silent"], alpha["partitions"]) == ("alpha", False, 2)
+        assert status["crew"]["unowned_partitions"] == 6
+        wait_until(lambda: "silent" in told())
+        words = told()
+        assert "machine alpha (1 worker): silent for" in words
+        assert "has 2 partitions" in words
+        assert "state running" not in words
+        await first.close()
 
 
 def test_why_knows_what_became_of_a_url(shared: Shared, capsys: pytest.CaptureFixture[str]) -> None:

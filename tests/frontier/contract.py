@@ -707,6 +707,22 @@ class FrontierContract(SpacingContract, OriginsContract, BansContract, PoisonCon
         assert stage.frontier.counts().queued == 1
         assert await stage.visit_all() == ["a/3" if order == "breadth" else "a/2"]
 
+    @pytest.mark.parametrize("order", ["breadth", "depth"])
+    async def test_what_is_settled_together_does_not_take_the_place_of_each_other(
+        self, open_frontier: OpenFrontier, clock: FakeClock, order: str
+    ) -> None:
+        stage = self.stage_with(open_frontier, clock, max_queued_per_host=2, order=order)
+        await stage.open_hosts("a/1", "b/1", priority=1)
+        first, second = sorted(await stage.take(), key=lambda lease: lease.target.host)
+        await stage.add("a/2", priority=5)
+        found = [page("a/3", priority=9), page("a/4", priority=8)]
+        ends = [Settlement(second.token, STORED, discovered=found), Settlement(first.token, STORED)]
+        assert await stage.frontier.settle(ends) == []
+        counts = stage.frontier.counts()
+        assert (counts.queued, counts.stored, counts.known) == (2, 2, 4)
+        assert await stage.visit_all() == ["a/3", "a/4"]
+        assert await stage.frontier.is_finished()
+
     async def test_what_was_visited_before_is_not_dropped(self, open_frontier: OpenFrontier, clock: FakeClock) -> None:
         stage = self.stage_with(open_frontier, clock, max_queued_per_host=2)
         await stage.open_hosts("a/1", "a/2")

@@ -23,7 +23,7 @@ from lycosa.model import OutcomeKind, Target
 from lycosa.policy.priority import Order
 
 from .redis_servers import PROGRAM, RedisServer, needs_redis
-from .spoilt import InMemory, InRedis, InRocksDB, Place
+from .kept import InMemory, InRedis, InRocksDB, Place
 from .stage import FakeClock, Stage, page, rules_pending
 
 FAILED = OutcomeKind.FAILED

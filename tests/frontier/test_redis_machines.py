@@ -19,7 +19,7 @@ from lycosa.frontier.redis.frontier import RedisFrontier
 from lycosa.frontier.redis.membership import NODES_PER_MACHINE
 from lycosa.frontier.redis.view import open_redis_view
 from lycosa.frontier.rules import FrontierRules
-from lycosa.model import Kind, Lease, OutcomeKind
+from lycosa.model import Kind, Lease, OutcomeKind, Settlement
 from lycosa.ports import Counts
 from lycosa.settings import Settings
 
@@ -119,11 +119,44 @@ async def test_a_join_takes_nothing_that_is_under_way(crew: Crew) -> None:
     second = await crew.join("b")
     await crew.meet()
     assert await second.take_all() == []
-    for lease in under_way:
-        assert await first.settle(lease, OutcomeKind.READ) == [], "in time"
+    ends = [Settlement(lease.token, OutcomeKind.READ) for lease in under_way]
+    assert await first.frontier.settle(ends) == [], "in time"
     await crew.meet()
     crew.clock.advance(400.0)
     assert await second.take_all()
+
+
+async def test_a_lease_that_ran_out_keeps_nothing_from_moving(crew: Crew) -> None:
+    first = await crew.join("a", lease_seconds=60.0)
+    await first.add(*(f"{host}/" for host in HOSTS[:50]))
+    assert len(await first.take_all()) == 50
+    second = await crew.join("b", lease_seconds=60.0)
+    await crew.outlive(70.0, first, second)
+    found = dict[str, tuple[int, int]]()
+    for _ in range(2):
+        # Their hosts rest as if they had been asked when the leases ran out.
+        found |= await owners(first, second)
+        crew.clock.advance(1.0)
+    assert len(found) == 50
+    with closing(open_redis_view(crew.address)) as view:
+        assert view.crew
+        assert [machine.partitions for machine in view.crew.machines] == [8, 8]
+
+
+async def test_what_was_to_leave_stays_when_two_join_while_it_is_under_way(crew: Crew) -> None:
+    """And once it may leave, everybody has its share, and nobody had to give up more than that."""
+    first = await crew.join("a")
+    await first.add(*(f"{host}/" for host in HOSTS))
+    under_way = await first.take_all()
+    for name in "bcd":
+        await crew.join(name)
+        await crew.meet()
+    ends = [Settlement(lease.token, OutcomeKind.READ) for lease in under_way]
+    assert await first.frontier.settle(ends) == []
+    await crew.meet()
+    with closing(open_redis_view(crew.address)) as view:
+        assert view.crew
+        assert [machine.partitions for machine in view.crew.machines] == [4, 4, 4, 4]
 
 
 async def test_shares_are_in_proportion_to_workers(crew: Crew) -> None:

@@ -1,94 +1,106 @@
-"""The two frontiers side by side under one clock: whatever workers do, and however often the durable one is closed
-or dies, both tell the same story."""
+"""The scheduler over tables in memory and in RocksDB, side by side under one clock: whatever workers do, and however
+often both are closed or die, they tell the same story, to the last byte of their tables. A third one, which nothing
+ever happens to, tells whether that is the right one.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shutil
 import tempfile
-from collections.abc import Coroutine
+from itertools import count
 from pathlib import Path
 from random import Random
-from typing import Any, TypeVar
-from unittest.mock import patch
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from msgspec.structs import replace
 
-from lycosa.frontier import host, hosts
-from lycosa.frontier.memory import MemoryFrontier
-from lycosa.frontier.rocks import RocksFrontier
-from lycosa.frontier.rules import FrontierRules, host_of_origin
+from lycosa.frontier.embedded import EmbeddedFrontier, memory_frontier, rocks_frontier
+from lycosa.frontier.memory import MemoryReader
+from lycosa.frontier.rocks.tables import RocksTables
+from lycosa.frontier.rules import FrontierRules
 from lycosa.frontier.spacing import Spacing
-from lycosa.model import Kind, Lease, OutcomeKind, RobotsNews, Settlement, SiteNews, Target, origin_of
-from lycosa.policy.politeness import Pace
+from lycosa.frontier.tables import META, TABLES
+from lycosa.frontier.view import CrawlView, open_rocks_view
+from lycosa.model import Lease
 from lycosa.policy.priority import Order
-from lycosa.url.domain import registered_domain
 
-from .stage import EmbeddedFrontier, FakeClock, errand, page, rules_pending, rules_read
-
-T = TypeVar("T")
-WORKERS = 2
-HOSTS = ["a", "b", "c", "d", "e", "f"]
-ORIGINS = [*(f"http://{name}" for name in HOSTS), "https://a"]
-# Sisters of one domain, and addresses that all hosts share.
-SHARED_ORIGINS = [*ORIGINS[:3], *(f"http://{name}.sisters.test" for name in "xyz")]
-ADDRESSES = ["192.0.2.1", "192.0.2.2", "192.0.2.3"]
-DIGESTS = [b"", b"one", b"two"]
+from .kept import InMemory
+from .stage import FakeClock
+from .walk import ORIGINS, PACE, RULES, SHARED_ORIGINS, WORKERS, Walk, some_targets
 
 pauses = st.sampled_from([0.0, 0.3, 1.0, 7.0, 60.0, 119.0, 121.0, 179.0, 300.0, 4000.0])
 # What happens inside a rule comes from a seed: drawn one by one the machine would hardly get to visit a page.
 seeds = st.integers(0, 2**32).map(Random)
 
 
-def some_targets(draw: Random, origins: list[str] = ORIGINS) -> list[Target]:
-    """Pages, often known ones, and now and then a robots.txt asked for on behalf of another host."""
-    return [
-        page(f"{draw.choice(origins)}/{draw.randrange(60)}", priority=draw.choice([1, 5, 5, 5, 10]))
-        if draw.random() < 0.9
-        else errand(draw.choice(origins), f"http://{host_of_origin(draw.choice(origins))}/robots.txt")
-        for _ in range(draw.randrange(7))
-    ]
+class InMemoryTwin:
+    """Dies by being forgotten; a new scheduler over the same tables goes on."""
+
+    frontier: EmbeddedFrontier
+
+    def __init__(self) -> None:
+        self._place = InMemory()
+
+    async def open(self, chosen: FrontierRules, clock: FakeClock) -> None:
+        self._open = lambda: self._place.open(chosen, clock)
+        self.frontier = self._open()
+
+    async def restart(self, *, is_clean: bool) -> None:
+        if is_clean:
+            await self.frontier.close()
+        self.frontier = self._open()
+
+    def view(self) -> CrawlView:
+        return self._place.view()
+
+    def rows(self, table: str) -> dict[bytes, bytes]:
+        return self._place.rows(table)
+
+    async def close(self) -> None:
+        await self.frontier.close()
 
 
-def some_end(draw: Random, target: Target, now: float) -> dict[str, Any]:
-    """How a visit may end, likely or not."""
-    return {
-        "outcome": draw.choice(list(OutcomeKind)),
-        "status": draw.choice([0, 200, 200, 200, 403, 403, 404, 429, 503]),
-        "is_ban": draw.random() < 0.1,
-        "was_fatal": draw.random() < 0.1,
-        "sent": draw.random() < 0.8,
-        "may_retry": draw.random() < 0.3,
-        "fetch_seconds": draw.choice([0.0, 0.05, 3.0]),
-        "retry_after_seconds": draw.choice([0.0] * 8 + [50.0, 500.0]),
-        "digest": draw.choice(DIGESTS),
-        "discovered": some_targets(draw),
-        "body_bytes": draw.randrange(9),
-        "site": some_notes(draw, target.host),
-        "known": [page(f"{origin_of(target.url)}/{draw.randrange(60)}").fingerprint] if draw.random() < 0.2 else [],
-        "robots": some_news(draw, target.origin, now) if target.kind is Kind.ROBOTS else None,
-    }
+class InRocksDBTwin:
+    """When it dies, another goes on with the files as they are in this moment."""
 
+    frontier: EmbeddedFrontier
 
-def some_notes(draw: Random, host: str) -> SiteNews | None:
-    if draw.random() < 0.7:
-        return None
-    return SiteNews(registered_domain(host), draw.randrange(1, 99), draw.randbytes(draw.randrange(9)))
+    def __init__(self) -> None:
+        memory = Path("/dev/shm")
+        self._home = Path(tempfile.mkdtemp(prefix="lycosa-", dir=memory if memory.is_dir() else None))
+        self._runs = count(1)
+        self._folder = self._home / "0"
 
+    async def open(self, chosen: FrontierRules, clock: FakeClock) -> None:
+        self._open = lambda: rocks_frontier(self._folder, chosen, clock)
+        self.frontier = self._open()
 
-def some_news(draw: Random, origin: str, now: float) -> RobotsNews | None:
-    lasts = draw.choice([5.0, 150.0, 3000.0, 90_000.0, 90_000.0])
-    match draw.choice(["rules"] * 6 + ["pending", "none"]):
-        case "rules":
-            return rules_read(origin, now, draw.choice([0.0, 0.0, 0.0, 20.0, 300.0]), lasts)
-        case "pending":
-            return rules_pending(origin, now, lasts)
-        case _:
-            return None
+    async def restart(self, *, is_clean: bool) -> None:
+        before = self._folder
+        if not is_clean:
+            self._folder = self._home / str(next(self._runs))
+            copy_at_rest(before, self._folder)
+        await self.frontier.close()
+        if not is_clean:
+            shutil.rmtree(before)
+        self.frontier = self._open()
+
+    def view(self) -> CrawlView:
+        return open_rocks_view(self._folder)
+
+    def rows(self, table: str) -> dict[bytes, bytes]:
+        tables = self.frontier._tables
+        assert isinstance(tables, RocksTables)
+        return dict(tables.rows(table))
+
+    async def close(self) -> None:
+        await self.frontier.close()
+        shutil.rmtree(self._home)
 
 
 def copy_at_rest(source: Path, target: Path) -> None:
@@ -117,248 +129,110 @@ def size_of(entry: os.DirEntry[str]) -> int:
         return -1
 
 
-class Follower(MemoryFrontier):
-    """Where hosts share a domain or an address, somebody must choose who goes first: this one lets its twin choose.
+class TwinWalk(Walk):
+    """In memory and in RocksDB. The rows of their tables are the same."""
 
-    It still judges the choice: what it may not give out it does not give, and the twins differ.
-    """
+    def __init__(self, chosen: FrontierRules, origins: list[str]) -> None:
+        self.memory, self.rocks = InMemoryTwin(), InRocksDBTwin()
+        super().__init__([self.memory, self.rocks], chosen, origins)
 
-    chosen: frozenset[str] | None = None
+    def told_by(self, lease: Lease) -> tuple[object, ...]:
+        return (lease.token, *super().told_by(lease))
 
-    def _in_order(self, free: list[tuple[float, str]]) -> list[str]:
-        names = super()._in_order(free)
-        return [name for name in names if self.chosen is None or name in self.chosen or self._waits_for_robots(name)]
+    def same_memory(self) -> None:
+        super().same_memory()
+        for table in TABLES:
+            mine, theirs = self.memory.rows(table), self.rocks.rows(table)
+            if table == META:
+                mine, theirs = {b"state": mine[b"state"]}, {b"state": theirs[b"state"]}
+            assert mine == theirs, table
 
-    def _waits_for_robots(self, name: str) -> bool:
-        target = self._hosts[name].queue[0][2]
-        state = self._hosts[name].origins.get(origin_of(target.url))
-        is_pending = bool(state and state.is_pending and state.expires_at > self._clock())
-        return is_pending and target.kind is not Kind.ROBOTS
+
+def rules_of(order: Order, seen: Any, delay: float, limit: int, **others: Any) -> FrontierRules:
+    return replace(
+        RULES,
+        pace=replace(PACE, min_delay_seconds=delay),
+        order=order,
+        seen=seen,
+        seen_error=0.1 if seen == "exact" else 1e-9,
+        # A Bloom filter cannot forget what was dropped, a set can.
+        max_queued_per_host=limit if seen == "exact" else 0,
+        **others,
+    )
+
+
+# ---- short stories
 
 
 class Twins(RuleBasedStateMachine):
-    """`both` calls the same verb on both; leases are paired by host."""
-
-    is_sharing = False
     origins = ORIGINS
-
-    def __init__(self) -> None:
-        super().__init__()
-        memory = Path("/dev/shm")
-        self.folder = Path(tempfile.mkdtemp(prefix="lycosa-", dir=memory if memory.is_dir() else None))
-        self.runs = 0
-        self.clock = FakeClock()
-        self.loop = asyncio.new_event_loop()
-        # Small, so that heads are reloaded and records forgotten all the time.
-        self.patches = [patch.object(host, "HEAD_ENTRIES", 2), patch.object(hosts, "CACHED_HOSTS", 1)]
-        for small in self.patches:
-            small.start()
-        self.leases: dict[str, tuple[Lease, Lease]] = {}
-        self.spent: list[tuple[Lease, Lease]] = []
-        self.known: set[bytes] = set()
+    walk: TwinWalk
 
     def teardown(self) -> None:
-        if hasattr(self, "rocks"):
-            self.run(self.rocks.close())
-        for small in self.patches:
-            small.stop()
-        self.loop.close()
-        shutil.rmtree(self.folder)
-
-    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        return self.loop.run_until_complete(coroutine)
+        if hasattr(self, "walk"):
+            self.walk.end_well()
+            self.walk.close()
 
     @initialize(
         order=st.sampled_from(["breadth", "depth"]),
         seen=st.sampled_from(["exact", "bloom"]),
         delay=st.sampled_from([0.0, 1.0]),
-        limit=st.sampled_from([0, 0, 6]),
+        limit=st.sampled_from([0, 0, 3]),
+        places=st.sampled_from([10_000, 2]),
+        assignment=st.sampled_from(["ring", "balanced"]),
     )
-    def open(self, order: Order, seen: Any, delay: float, limit: int) -> None:
-        self.chosen = FrontierRules(
-            pace=Pace(min_delay_seconds=delay, max_backoff_seconds=130.0, circuit_seconds=150.0),
-            order=order,
-            retry_pauses=(0.0, 30.0, 400.0),
-            seen=seen,
-            seen_capacity=1000,
-            seen_error=0.1 if seen == "exact" else 1e-9,
-            durability="process",
-            workers=WORKERS,
-            # A Bloom filter cannot forget what was dropped, a dictionary can.
-            max_queued_per_host=limit if seen == "exact" else 0,
-        )
-        self.memory = Follower(self.chosen, self.clock)
-        self.rocks = RocksFrontier(self.folder / "0", self.chosen, self.clock)
-
-    def both(self) -> tuple[EmbeddedFrontier, EmbeddedFrontier]:
-        return self.memory, self.rocks
-
-    # ---- what workers do
+    def open(self, order: Order, seen: Any, delay: float, limit: int, places: int, assignment: Any) -> None:
+        chosen = rules_of(order, seen, delay, limit, max_active_hosts=places, assignment=assignment)
+        self.walk = TwinWalk(chosen, self.origins)
 
     @rule(draw=seeds)
     def add_some(self, draw: Random) -> None:
-        self.add(some_targets(draw, self.origins))
-
-    def add(self, found: list[Target]) -> None:
-        assert self.run(self.memory.add(found)) == self.run(self.rocks.add(found))
-        self.known.update(target.fingerprint for target in found)
+        self.walk.add(some_targets(draw, self.origins))
 
     @rule(origin=st.sampled_from(ORIGINS), priority=st.sampled_from([1, 5, 9]), start=st.integers(100, 130))
     def add_many(self, origin: str, priority: int, start: int) -> None:
-        self.add([page(f"{origin}/{number}", priority=priority) for number in range(start, start + 12)])
+        self.walk.add_many(origin, priority, start)
 
     @rule(draw=seeds, rounds=st.integers(1, 12), pause=st.sampled_from([0.0, 1.0, 1.0, 20.0]))
     def work(self, draw: Random, rounds: int, pause: float) -> None:
-        """Some rounds of all workers, in which most leases are settled."""
-        for _ in range(rounds):
-            for worker in range(WORKERS):
-                self.take(worker)
-            self.approach(draw)
-            self.settle(draw, [name for name in sorted(self.leases) if draw.random() < 0.9])
-            self.clock.advance(pause)
+        self.walk.work(draw, rounds, pause)
 
     @rule(worker=st.integers(0, WORKERS - 1))
     def take(self, worker: int) -> None:
-        # What was woken in one call may be given in the next only: hosts are looked at once.
-        theirs = self.run(self.rocks.take(worker, 1000))
-        if self.is_sharing:
-            self.memory.chosen = frozenset(lease.target.host for lease in theirs)
-        mine = self.run(self.memory.take(worker, 1000))
-        self.forget_expired()
-        assert {self.seen_in(lease) for lease in mine} == {self.seen_in(lease) for lease in theirs}
-        by_host = {lease.target.host: lease for lease in theirs}
-        assert len(by_host) == len(theirs), "one lease per host"
-        for lease in mine:
-            self.leases[lease.target.host] = (lease, by_host[lease.target.host])
-        self.same_idleness()
+        self.walk.take(worker)
 
-    @staticmethod
-    def seen_in(lease: Lease) -> tuple[object, ...]:
-        return (lease.target, lease.expires_at, lease.robots_at, lease.validators, lease.address)
-
-    def approach(self, draw: Random) -> None:
-        """Some leases find their hosts at an address; both must agree on whether it is free."""
-        for name in sorted(self.leases) if self.is_sharing else ():
-            if draw.random() < 0.6:
-                pair, address = self.leases[name], draw.choice(ADDRESSES)
-                answers = [
-                    self.run(frontier.approach(lease.token, address))
-                    for frontier, lease in zip(self.both(), pair, strict=True)
-                ]
-                assert answers[0] == answers[1]
-                if not answers[0]:
-                    self.spent.append(self.leases.pop(name))
-
-    def settle(self, draw: Random, names: list[str]) -> None:
-        """Several in one call, as workers do; what they discover overlaps."""
-        pairs = [self.leases.pop(name) for name in names]
-        self.spent += pairs
-        hows = [some_end(draw, mine.target, self.clock()) for mine, _ in pairs]
-        for number, frontier in enumerate(self.both()):
-            ends = [Settlement(pair[number].token, **how) for pair, how in zip(pairs, hows, strict=True)]
-            # A lease holds until somebody takes after its time.
-            assert self.run(frontier.settle(ends)) == []
-        self.known.update(target.fingerprint for how in hows for target in how["discovered"])
-
-    @precondition(lambda self: self.spent)
+    @precondition(lambda self: self.walk.spent)
     @rule(draw=seeds)
     def settle_late(self, draw: Random) -> None:
-        pair = draw.choice(self.spent)
-        how = some_end(draw, pair[0].target, self.clock())
-        for frontier, lease in zip(self.both(), pair, strict=True):
-            assert self.run(frontier.settle([Settlement(lease.token, **how)])) == [lease.token]
+        self.walk.settle_late(draw)
 
     @rule(seconds=pauses)
     def advance(self, seconds: float) -> None:
-        self.clock.advance(seconds)
+        self.walk.clock.advance(seconds)
 
     @rule(worker=st.integers(0, WORKERS - 1))
     def release(self, worker: int) -> None:
-        assert self.run(self.memory.release(worker)) == self.run(self.rocks.release(worker))
-        self.forget(lambda pair: self.memory._ring.owner(pair[0].target.host) == worker)
+        self.walk.release(worker)
 
     @rule()
     def readmit(self) -> None:
-        assert self.run(self.memory.readmit()) == self.run(self.rocks.readmit())
-
-    # ---- what happens to the durable one; for the other it is as if all workers were gone
+        self.walk.readmit()
 
     @rule(is_clean=st.booleans())
     def restart(self, is_clean: bool) -> None:
-        if is_clean:
-            self.run(self.rocks.close())
-        else:
-            self.crash()
-        self.reopen()
-
-    def crash(self) -> None:
-        """Go on with the files as they are in this moment."""
-        before = self.folder / str(self.runs)
-        self.runs += 1
-        copy_at_rest(before, self.folder / str(self.runs))
-        self.run(self.rocks.close())
-        shutil.rmtree(before)
-
-    def reopen(self) -> None:
-        self.rocks = RocksFrontier(self.folder / str(self.runs), self.chosen, self.clock)
-        for worker in range(WORKERS):
-            self.run(self.memory.release(worker))
-        # Whatever was asked before counts as asked now.
-        self.memory._spacing = Spacing(self.chosen.pace, self.clock())
-        # Where a host was found is written when its visit is settled; a crash before that forgets it.
-        for record in self.rocks._tables.host_records():
-            self.memory._hosts[record.name].address = record.address
-        self.forget(lambda pair: True)
-        self.take(0)  # hosts that were leased count as asked at the first start that sees them
-
-    def forget(self, is_gone: Any) -> None:
-        gone = [name for name, pair in self.leases.items() if is_gone(pair)]
-        self.spent += [self.leases.pop(name) for name in gone]
-
-    def forget_expired(self) -> None:
-        self.forget(lambda pair: pair[0].expires_at <= self.clock())
-
-    # ---- what must be the same at any time
-
-    @invariant()
-    def same_counts(self) -> None:
-        if hasattr(self, "rocks"):
-            assert self.memory.counts() == self.rocks.counts()
-            assert self.run(self.memory.is_finished()) == self.run(self.rocks.is_finished())
-
-    @invariant()
-    def same_next_moment(self) -> None:
-        if hasattr(self, "rocks"):
-            for worker in range(WORKERS):
-                mine, theirs = self.memory.next_at(worker), self.rocks.next_at(worker)
-                if mine is not None:
-                    assert theirs is not None
-                    # Whoever waits for an address that turns out not to have been asked waits all the same.
-                    assert theirs <= max(mine, self.clock() + 1.1 * self.is_sharing)
-
-    def same_idleness(self) -> None:
-        mine, theirs = self.memory.idle_until(), self.rocks.idle_until()
-        if mine is None:
-            assert theirs is None
-        elif mine > self.clock():
-            assert theirs is not None
-            assert theirs <= mine
+        self.walk.restart(is_clean=is_clean)
 
     @rule()
     def same_memory(self) -> None:
-        for fingerprint in self.known - {b""}:
-            assert self.run(self.memory.history(fingerprint)) == self.run(self.rocks.history(fingerprint))
-        for origin in self.origins:
-            assert self.run(self.memory.robots(origin)) == self.run(self.rocks.robots(origin))
-            domain = registered_domain(host_of_origin(origin))
-            assert self.run(self.memory.site(domain)) == self.run(self.rocks.site(domain))
-        for digest in DIGESTS[1:]:
-            originals = [self.run(twin.original_of(digest, "", 0)) for twin in self.both()]
-            assert originals[0] == originals[1]
+        self.walk.same_memory()
+
+    @invariant()
+    def check(self) -> None:
+        if hasattr(self, "walk"):
+            self.walk.check()
 
 
 class SharingTwins(Twins):
-    is_sharing = True
     origins = SHARED_ORIGINS
 
 
@@ -369,38 +243,107 @@ TestTwins.settings = TestSharingTwins.settings = settings(
 )
 
 
+# ---- long ones
+
 EVENTS = ["add", "many", "late", "wait", "release", "readmit", "restart"]
 EVENT_WEIGHTS = [9, 2, 2, 6, 1, 1, 2]
 
 
-@pytest.mark.parametrize(("seed", "limit"), [*((seed, 0) for seed in range(6)), (6, 6), (7, 6)])
+def go_far(walk: Walk, draw: Random, steps: int) -> None:
+    """Mostly by working."""
+    for _ in range(steps):
+        (event,) = draw.choices(EVENTS, EVENT_WEIGHTS)
+        match event:
+            case "add":
+                walk.add(some_targets(draw, walk.origins))
+            case "many":
+                walk.add_many(draw.choice(walk.origins), draw.choice([1, 5, 9]), draw.randrange(100, 1000))
+            case "late" if walk.spent:
+                walk.settle_late(draw)
+            case "wait":
+                walk.clock.advance(draw.choice([1.0, 7.0, 60.0, 119.0, 121.0, 179.0, 300.0, 4000.0]))
+            case "release":
+                walk.release(draw.randrange(WORKERS))
+            case "readmit":
+                walk.readmit()
+            case "restart":
+                walk.restart(is_clean=draw.random() < 0.3)
+        walk.work(draw, draw.randrange(8), draw.choice([0.0, 1.0, 1.0, 20.0]))
+        walk.check()
+        walk.same_memory()
+    assert walk.twins[0].frontier.counts().pages > steps / 6
+    walk.end_well()
+    walk.same_memory()
+
+
+@pytest.mark.parametrize(("seed", "limit"), [*((seed, 0) for seed in range(6)), (6, 6), (7, 3)])
 def test_a_long_walk_keeps_the_twins_together(seed: int, limit: int) -> None:
-    """The machine above finds short stories; this one goes far, mostly by working."""
-    draw = Random(seed)
-    twins = SharingTwins() if seed % 4 == 3 else Twins()
+    order: Order = "depth" if seed % 2 else "breadth"
+    chosen = rules_of(
+        order,
+        "bloom" if seed % 3 == 2 else "exact",
+        float(seed % 2),
+        limit,
+        max_active_hosts=2 if seed > 3 else 10_000,
+        assignment="balanced" if seed % 4 == 2 else "ring",
+    )
+    walk = TwinWalk(chosen, SHARED_ORIGINS if seed % 4 == 3 else ORIGINS)
     try:
-        twins.open("depth" if seed % 2 else "breadth", "bloom" if seed % 3 == 2 else "exact", float(seed % 2), limit)
-        for _ in range(150):
-            (event,) = draw.choices(EVENTS, EVENT_WEIGHTS)
-            match event:
-                case "add":
-                    twins.add(some_targets(draw, twins.origins))
-                case "many":
-                    twins.add_many(draw.choice(twins.origins), draw.choice([1, 5, 9]), draw.randrange(100, 1000))
-                case "late" if twins.spent:
-                    twins.settle_late(draw)
-                case "wait":
-                    twins.advance(draw.choice([1.0, 7.0, 60.0, 119.0, 121.0, 179.0, 300.0, 4000.0]))
-                case "release":
-                    twins.release(draw.randrange(WORKERS))
-                case "readmit":
-                    twins.readmit()
-                case "restart":
-                    twins.restart(draw.random() < 0.3)
-            twins.work(draw, draw.randrange(8), draw.choice([0.0, 1.0, 1.0, 20.0]))
-            twins.same_counts()
-            twins.same_next_moment()
-            twins.same_memory()
-        assert twins.rocks.counts().pages > 50
+        go_far(walk, Random(seed), 150)
     finally:
-        twins.teardown()
+        walk.close()
+
+
+# ---- beside one that nothing happens to
+
+
+class SteadyTwin:
+    """Lives on when others die: for it, that is as if all workers were gone."""
+
+    frontier: EmbeddedFrontier
+
+    async def open(self, chosen: FrontierRules, clock: FakeClock) -> None:
+        self._clock = clock
+        self.frontier = memory_frontier(chosen, clock)
+
+    async def restart(self, *, is_clean: bool) -> None:
+        for worker in range(WORKERS):
+            await self.frontier.release(worker)
+        # Whatever was asked before counts as asked now.
+        scheduler = self.frontier._scheduler
+        scheduler._spacing = scheduler._hosts._spacing = Spacing(self.frontier.rules.pace, self._clock())
+
+    def view(self) -> CrawlView:
+        tables: Any = self.frontier._tables
+        return CrawlView([MemoryReader(tables)], lambda _: 0)
+
+    async def close(self) -> None:
+        await self.frontier.close()
+
+
+class SteadyWalk(Walk):
+    """One that dies again and again beside one that does not. In which order they look at hosts is their own affair."""
+
+    def __init__(self, chosen: FrontierRules) -> None:
+        super().__init__([SteadyTwin(), InMemoryTwin()], chosen, ORIGINS)
+
+    def take(self, worker: int, limit: int = 1000) -> int:
+        return super().take(worker, 1000)
+
+    def in_order(self, leases: list[Lease]) -> list[Lease]:
+        return sorted(leases, key=lambda lease: lease.target.host)
+
+    def check(self) -> None:
+        steady, other = (twin.frontier for twin in self.twins)
+        assert steady.counts() == other.counts()
+        self.adds_up()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_crash_is_as_if_all_workers_were_gone(seed: int) -> None:
+    order: Order = "depth" if seed % 2 else "breadth"
+    walk = SteadyWalk(rules_of(order, "exact", float(seed % 3 > 0), 3 if seed > 3 else 0))
+    try:
+        go_far(walk, Random(seed), 150)
+    finally:
+        walk.close()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,12 +15,16 @@ import msgspec
 
 from lycosa.audit import Question, Report, audit
 from lycosa.cli.show import folder_settings
+from lycosa.frontier.redis.frontier import RedisFrontier
+from lycosa.frontier.redis.view import open_redis_view
+from lycosa.frontier.rules import FrontierRules
 from lycosa.simweb import LoggedRequest, Truth, WebPlan
 from lycosa.store.folder import CrawlFolder
 
 from ..crawl import evidence
 from ..crawl.command import HANG_SECONDS, Ended, Running, start
 from ..crawl.witness import WitnessedWeb
+from .redis_servers import wait_until
 
 DELAY_SECONDS = 0.15
 CONNECTIONS = 8
@@ -165,8 +171,12 @@ def crawl_together(
     with WitnessedWeb(web_plan, space) as web:
         machines = Machines(space, web, address, **settings)
         try:
-            for name in ("one", "two"):
-                machines.start(name, **(own or {}).get(name, {}))
+
+            def start() -> None:
+                for name in ("one", "two"):
+                    machines.start(name, **(own or {}).get(name, {}))
+
+            asyncio.run(begin_together(address, start, machines=2))
             if disturb:
                 machines.wait_for_requests(3)
                 disturb(machines)
@@ -175,6 +185,25 @@ def crawl_together(
             machines.kill()
         requests, truth = web.requests, web.truth()
     return judged(space, machines, requests, truth, may_repeat=disturb is not None)
+
+
+async def begin_together(address: str, start: Callable[[], None], machines: int) -> None:
+    """Start commands of which none has anything to do before all of them take part.
+
+    A machine that only holds all partitions leaves them when the others are there.
+    """
+    holder = RedisFrontier(address, FrontierRules(silence_seconds=SETTINGS["silence_seconds"]), fake_clock=time.time)
+    await holder.begin()
+    try:
+        start()
+        await asyncio.to_thread(wait_until, lambda: _machines_at(address) == machines + 1, HANG_SECONDS)
+    finally:
+        await holder.close()
+
+
+def _machines_at(address: str) -> int:
+    with closing(open_redis_view(address)) as view:
+        return len(view.crew.machines) if view.crew else 0
 
 
 def judged(

@@ -17,7 +17,7 @@ from lycosa.frontier.records import HostRecord, Lane, block_key
 from lycosa.frontier.tables import QUEUE, Batch
 from lycosa.model import Kind, Target, origin_of
 
-BLOCK_ENTRIES = 32
+BLOCK_ENTRIES = 16
 # Origins of a host that have lanes of their own: links to many ports must not make its record grow.
 MAX_MARKS = 16
 # Marks of no origin: robots.txt, which needs no permission; and all origins beyond those.

@@ -244,6 +244,10 @@ class Scheduler:
                     late.append(settlement.token)
                     self._counts["late"] += 1
             fresh = await self._prepare(batch, _discovered(ended), _marked(ended), _origins_told_of(ended, now))
+            for held, _ in ended:
+                # All of them first: what one discovered must not take the place of another.
+                if held.spot:
+                    self._dequeue(batch, held.host, held.spot)
             for held, settlement in ended:
                 await self._settle(batch, held, settlement, now, fresh)
             written = self._write(batch)
@@ -701,8 +705,6 @@ class Scheduler:
         if news := _news_of(held, settlement, now):
             self._learn_robots(batch, news, now)
         is_ban = self._rest(held, settlement, now)
-        if held.spot:
-            self._dequeue(batch, host, held.spot)
         may_retry = settlement.may_retry or is_ban
         again = again_after(settlement, target, self.rules.retry_pauses, may_retry=may_retry) if held.spot else None
         due = now + again.pause_seconds if again else None
@@ -831,7 +833,10 @@ class Scheduler:
         batch.put(META, b"state", encode(state))
         written = self._tables.write(batch)
         for host in batch.hosts.values():
-            if not host.token:
+            if not host.is_active:
+                # Twenty thousand hosts are kept; with their blocks they would take 80 MB.
+                host.queue.forget()
+            elif not host.token:
                 host.queue.trim()
         self._hosts.trim()
         return written

@@ -16,6 +16,7 @@ from lycosa.frontier.redis.address import Address
 from lycosa.frontier.redis.known import Buckets, number_of, read_buckets
 from lycosa.frontier.redis.places import places_of
 from lycosa.frontier.redis.tables import BUCKETS, LETTERS, ordered_row, rows_behind, value_of
+from lycosa.frontier.redis.wire import ask_once
 from lycosa.frontier.tables import KEY_BYTES, META, Row
 
 CONNECT_SECONDS, ANSWER_SECONDS = 5.0, 30.0
@@ -32,10 +33,9 @@ class RedisReader:
         places = places_of(address)
         with self._translated():
             places.discover()
-            host, port = places.of(self._tag)
+            self._server = places.of(self._tag)
         self._client: Any = Redis(
-            host,
-            port,
+            *self._server,
             db=address.db,
             username=address.username,
             password=address.password,
@@ -46,6 +46,11 @@ class RedisReader:
             socket_timeout=ANSWER_SECONDS,
             retry=Retry(NoBackoff(), 1),
         )
+
+    def reach(self) -> None:
+        """Raise `BackendLost` soon if nobody answers: what is read later may take its time."""
+        with self._translated():
+            ask_once(self._server, self._address, [("PING",)], CONNECT_SECONDS)
 
     def get(self, table: str, keys: Sequence[bytes]) -> list[bytes | None]:
         if not keys:

@@ -29,6 +29,7 @@ def open_redis_view(text: str) -> CrawlView:
     """Raises `SettingsError` if there is no such crawl, `BackendLost` if nobody answers or its data are gone."""
     address = parse_address(text)
     with closing(RedisReader(address, None)) as whole:
+        whole.reach()
         (raw,) = whole.ask(("GET", "c"))
         if raw is None:
             raise SettingsError(f"{address}: there is no such crawl; crawl=NAME in the address names it")
@@ -39,7 +40,9 @@ def open_redis_view(text: str) -> CrawlView:
         crew = _crew(address, whole, readers, agreed)
         asked = whole.ask(("HVALS", "asked"))[0]
     is_balanced = agreed.settings.get("assignment") == "balanced"
-    requests = sorted(times for raw in asked for times in msgspec.msgpack.decode(raw, type=list[int]))
+    # Of a machine that came and went without a visit, no worker had less than its share.
+    workers = [some for raw in asked if any(some := msgspec.msgpack.decode(raw, type=list[int]))]
+    requests = sorted(times for some in workers for times in some)
     shares = Shares(requests, 0) if is_balanced and requests else None
     key = bytes.fromhex(crawl.key)
     return CrawlView(readers, crawl.partition_of, crew=crew, shares=shares, agreed=agreed, key=key)

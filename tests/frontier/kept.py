@@ -1,4 +1,4 @@
-"""Frontiers whose tables somebody else writes into between two runs, wherever those are kept."""
+"""Where the tables of a frontier are kept between two runs of it; others may look into them, and write."""
 
 from __future__ import annotations
 
