@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -722,6 +723,24 @@ class FrontierContract(SpacingContract, OriginsContract, BansContract, PoisonCon
         assert (counts.queued, counts.stored, counts.known) == (2, 2, 4)
         assert await stage.visit_all() == ["a/3", "a/4"]
         assert await stage.frontier.is_finished()
+
+    @pytest.mark.parametrize("order", ["breadth", "depth"])
+    async def test_a_host_that_begins_to_rest_makes_room_by_what_has_just_joined_its_queue(
+        self, open_frontier: OpenFrontier, clock: FakeClock, order: str
+    ) -> None:
+        stage = self.stage_with(open_frontier, clock, max_queued_per_host=2, order=order)
+        await stage.open_hosts("a/1", "b/1")
+        first, second = sorted(await stage.take(), key=lambda lease: lease.target.host)
+        await stage.add("a/old", priority=1)
+        trouble: dict[str, Any] = {"status": 503, "retry_after_seconds": 1000.0}
+        ends = [
+            Settlement(first.token, FAILED, discovered=[page("a/new", priority=1)], **trouble),
+            Settlement(second.token, STORED, discovered=[page("a/best", priority=9)]),
+        ]
+        assert await stage.frontier.settle(ends) == []
+        counts = stage.frontier.counts()
+        assert (counts.queued, counts.known, counts.dropped) == (2, 4, 1)
+        assert await stage.visit_all() == ["a/best", "a/old" if order == "breadth" else "a/new"]
 
     async def test_what_was_visited_before_is_not_dropped(self, open_frontier: OpenFrontier, clock: FakeClock) -> None:
         stage = self.stage_with(open_frontier, clock, max_queued_per_host=2)

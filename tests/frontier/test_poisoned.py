@@ -22,8 +22,8 @@ from lycosa.frontier.tables import DELAYED, HISTORY, HOSTS, PARKED, POISONED, QU
 from lycosa.model import OutcomeKind, Target
 from lycosa.policy.priority import Order
 
-from .redis_servers import PROGRAM, RedisServer, needs_redis
 from .kept import InMemory, InRedis, InRocksDB, Place
+from .redis_servers import PROGRAM, RedisServer, needs_redis
 from .stage import FakeClock, Stage, page, rules_pending
 
 FAILED = OutcomeKind.FAILED

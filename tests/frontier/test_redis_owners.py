@@ -242,6 +242,56 @@ async def test_owners_die_and_the_page_limit_is_exact(crew: Crew, kills: int, pa
         assert await machine.frontier.is_finished()
 
 
+async def test_what_was_leased_counts_as_asked_in_the_moment_of_the_take_over(crew: Crew) -> None:
+    """Nobody knows when the dead one sent its request; what was not leased need not wait for it."""
+    first = await crew.join("a", workers=1)
+    await first.open_hosts("slow/1", "slow/2", "idle/1", delay=20.0)
+    under_way = {lease.target.host: lease for lease in await first.take_all()}
+    assert set(under_way) == {"slow", "idle"}
+    await first.visit(under_way["idle"])
+    await first.add("idle/2")
+    crew.clock.advance(15.0)
+    await crew.die(first)
+    again = await crew.join("a", workers=1)
+    crew.clock.advance(6.0)
+    assert [lease.target.host for lease in await again.take_all()] == ["idle"]
+    crew.clock.advance(13.9)
+    assert await again.take_all() == []
+    crew.clock.advance(0.1)
+    assert [lease.target.host for lease in await again.take_all()] == ["slow"]
+
+
+async def test_what_the_dead_were_granted_of_the_limit_goes_to_the_living(crew: Crew) -> None:
+    first, second = await crew.join("a", max_pages=200), await crew.join("b", max_pages=200)
+    await crew.meet()
+    hosts = [f"host{number}" for number in range(80)]
+    of_second = [host for host in hosts if second.redis._partition_of(host) in second.redis._partitions]
+    await second.add(*(f"{host}/1" for host in of_second))
+    for _ in range(2):
+        crew.clock.advance(1.0)
+        for lease in await second.take_all():
+            await second.visit(lease)
+    assert second.frontier.counts().stored == len(of_second)
+    assert sum(partition.spare for partition in second.redis._partitions.values()) > 0
+    await crew.die(second)
+    await crew.outlive(SILENCE_SECONDS, first)
+    await first.add(*(f"{host}/{number}" for host in set(hosts) - set(of_second) for number in range(10)))
+    for _ in range(12):
+        crew.clock.advance(1.0)
+        await first.tick()
+        leases = await first.take_all()
+        ends = [Settlement(lease.token, OutcomeKind.STORED, status=200) for lease in leases if is_page(lease)]
+        news = [(lease, rules_read(lease.target.origin, crew.clock())) for lease in leases if not is_page(lease)]
+        ends += [Settlement(lease.token, OutcomeKind.READ, status=200, robots=told) for lease, told in news]
+        assert await first.frontier.settle(ends) == []
+    assert first.frontier.counts().stored == 200
+    assert await first.frontier.is_finished()
+
+
+def is_page(lease: Lease) -> bool:
+    return lease.target.kind is Kind.PAGE
+
+
 # ---- a machine that slept past its ownership
 
 

@@ -141,7 +141,6 @@ def stop(running: Running, number: signal.Signals) -> Ended:
     signalled_at = time.monotonic()
     running.signal(number)
     ended = running.end()
-    print("stopped after", time.monotonic() - signalled_at)
     assert time.monotonic() - signalled_at < STOP_SECONDS, ended.said
     return ended
 

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import count
 from random import Random
+from typing import Any
 
 import pytest
 
-from lycosa.frontier.redis import RedisFrontier
+from lycosa.frontier.redis.address import parse_address
+from lycosa.frontier.redis.frontier import RedisFrontier
+from lycosa.frontier.redis.reader import RedisReader
+from lycosa.frontier.redis.view import open_redis_view
 from lycosa.frontier.rules import FrontierRules
-from lycosa.policy.politeness import Pace
+from lycosa.frontier.tables import CONTENTS, META, TABLES
+from lycosa.frontier.view import CrawlView
+from lycosa.model import Lease
 from lycosa.policy.priority import Order
 
+from .crew import Machine
 from .redis_servers import RedisServer, needs_redis
-from .test_twins import SHARED_ORIGINS, WORKERS, Follower, Twins, some_targets
+from .stage import EmbeddedFrontier, FakeClock
+from .test_twins import InMemoryTwin, SteadyTwin, go_far, rules_of
+from .walk import ORIGINS, SHARED_ORIGINS, Walk
 
 pytestmark = needs_redis
 numbers = count(1)
-# Without revisits: in which order a store gives back what was visited is its own affair.
-EVENTS = ["add", "many", "late", "wait", "release", "restart"]
-EVENT_WEIGHTS = [9, 2, 2, 6, 1, 2]
+STEPS = 40
 
 
 @pytest.fixture(scope="module")
@@ -29,80 +37,107 @@ def server() -> Iterator[RedisServer]:
         yield server
 
 
-class RedisTwins(Twins):
-    """The durable one lives in Redis; a crash is a machine that is started again without having left."""
+class InRedisTwin:
+    """A crash is a machine that is started again without having left."""
 
-    def __init__(self, address: str) -> None:
-        super().__init__()
-        self.address = f"{address}?crawl=twins{next(numbers)}&partitions=4"
+    frontier: EmbeddedFrontier
 
-    def open(self, order: Order, seen: object, delay: float, limit: int) -> None:
-        self.chosen = FrontierRules(
-            pace=Pace(min_delay_seconds=delay, max_backoff_seconds=130.0, circuit_seconds=150.0),
-            order=order,
-            retry_pauses=(0.0, 30.0, 400.0),
-            workers=WORKERS,
-            max_queued_per_host=limit,
-        )
-        self.memory = Follower(self.chosen, self.clock)
-        self.rocks = self.opened()  # type: ignore[assignment]
+    def __init__(self, server: RedisServer, partitions: int) -> None:
+        self.address = f"{server.address}?crawl=twins{next(numbers)}&partitions={partitions}"
 
-    def opened(self) -> RedisFrontier:
-        return RedisFrontier(self.address, self.chosen, name="here", fake_clock=self.clock)
+    async def open(self, chosen: FrontierRules, clock: FakeClock) -> None:
+        self._chosen, self._clock = chosen, clock
+        await self._begin()
+
+    async def _begin(self) -> None:
+        self._redis = RedisFrontier(self.address, self._chosen, name="here", fake_clock=self._clock)
+        await self._redis.begin()
+        self.frontier = self._redis
+
+    async def restart(self, *, is_clean: bool) -> None:
+        if is_clean:
+            await self.frontier.close()
+        else:
+            await Machine(self._redis, self._clock, "here").die()
+        await self._begin()
+
+    def view(self) -> CrawlView:
+        return open_redis_view(self.address)
+
+    def rows(self, table: str) -> dict[bytes, bytes]:
+        """Of the first partition."""
+        with closing(RedisReader(parse_address(self.address), 0)) as reader:
+            return dict(reader.rows(table))
+
+    async def close(self) -> None:
+        await self.frontier.close()
+
+
+class RedisWalk(Walk):
+    """Without revisits: in which order a store gives back what was visited is its own affair."""
+
+    def readmit(self) -> None:
+        return
+
+
+class TwinWalk(RedisWalk):
+    """On Redis in one partition, and in memory. The rows of their tables are the same."""
+
+    def __init__(self, server: RedisServer, chosen: FrontierRules, origins: list[str]) -> None:
+        self.memory, self.redis = InMemoryTwin(), InRedisTwin(server, partitions=1)
+        super().__init__([self.memory, self.redis], chosen, origins)
+
+    def same_memory(self) -> None:
+        super().same_memory()
+        # Whose contents are is agreed on by all partitions, and how often one was written to is its owner's affair.
+        for table in set(TABLES) - {CONTENTS, META}:
+            assert self.memory.rows(table) == self.redis.rows(table), table
+
+
+def chosen_by(seed: int, **others: Any) -> FrontierRules:
+    order: Order = "depth" if seed % 2 else "breadth"
+    return rules_of(order, "exact", float(seed % 3 > 0), 3 if seed == 3 else 0, **others)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_long_walk_keeps_the_twins_together(server: RedisServer, seed: int) -> None:
+    chosen = chosen_by(
+        seed, max_active_hosts=2 if seed == 4 else 10_000, assignment="balanced" if seed == 2 else "ring"
+    )
+    walk = TwinWalk(server, chosen, SHARED_ORIGINS if seed == 1 else ORIGINS)
+    try:
+        go_far(walk, Random(seed), STEPS)
+    finally:
+        walk.close()
+
+
+class SpreadWalk(RedisWalk):
+    """Over many partitions, beside one that nothing happens to. They look at hosts in whatever order."""
+
+    def __init__(self, server: RedisServer, chosen: FrontierRules) -> None:
+        super().__init__([SteadyTwin(), InRedisTwin(server, partitions=4)], chosen, ORIGINS)
+
+    def take(self, worker: int, limit: int = 1000) -> int:
+        return super().take(worker, 1000)
+
+    def in_order(self, leases: list[Lease]) -> list[Lease]:
+        return sorted(leases, key=lambda lease: lease.target.host)
 
     def settle(self, draw: Random, names: list[str]) -> None:
         """One by one: within a batch, what is for other partitions goes before the rest, in whatever order it came."""
         for name in names:
             super().settle(draw, [name])
 
-    def approach(self, draw: Random) -> None:
-        """Not here: an address is booked after the lease, in another partition, which its twin knows nothing of."""
-
-    def crash(self) -> None:
-        async def die() -> None:
-            if self.rocks._heart:  # type: ignore[attr-defined]
-                self.rocks._heart.cancel()  # type: ignore[attr-defined]
-            await self.rocks._link.close()  # type: ignore[attr-defined]
-
-        self.run(die())
-
-    def reopen(self) -> None:
-        self.rocks = self.opened()  # type: ignore[assignment]
-        for worker in range(WORKERS):
-            self.run(self.memory.release(worker))
-        # What a dead machine had is given back when its successor joins.
-        self.run(self.rocks.is_finished())
-        self.forget(lambda pair: True)
-        self.take(0)
+    def check(self) -> None:
+        steady, other = (twin.frontier for twin in self.twins)
+        assert steady.counts() == other.counts()
+        self.adds_up()
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, 3, 5])
-def test_a_long_walk_keeps_the_twins_together(server: RedisServer, seed: int) -> None:
-    draw = Random(seed)
-    twins = RedisTwins(server.address)
-    if seed == 5:
-        twins.is_sharing, twins.origins = True, SHARED_ORIGINS
+@pytest.mark.parametrize("seed", range(3))
+def test_a_walk_over_many_partitions_tells_the_same_story(server: RedisServer, seed: int) -> None:
+    walk = SpreadWalk(server, chosen_by(seed))
     try:
-        twins.open("depth" if seed % 2 else "breadth", "exact", float(seed % 2), 6 if seed in (2, 3) else 0)
-        for _ in range(60):
-            (event,) = draw.choices(EVENTS, EVENT_WEIGHTS)
-            match event:
-                case "add":
-                    twins.add(some_targets(draw, twins.origins))
-                case "many":
-                    twins.add_many(draw.choice(twins.origins), draw.choice([1, 5, 9]), draw.randrange(100, 1000))
-                case "late" if twins.spent:
-                    twins.settle_late(draw)
-                case "wait":
-                    twins.advance(draw.choice([1.0, 7.0, 60.0, 119.0, 121.0, 179.0, 300.0, 4000.0]))
-                case "release":
-                    twins.release(draw.randrange(WORKERS))
-                case "restart":
-                    twins.restart(draw.random() < 0.3)
-            twins.work(draw, draw.randrange(8), draw.choice([0.0, 1.0, 1.0, 20.0]))
-            twins.same_counts()
-            twins.same_next_moment()
-        twins.same_memory()
-        assert twins.rocks.counts().pages > 20
+        go_far(walk, Random(seed), STEPS)
     finally:
-        twins.teardown()
+        walk.close()

@@ -75,5 +75,5 @@ class Host:
 
     def deactivate(self) -> None:
         assert not self.is_ready, "a host leaves memory only after a visit, when it stands in no heap"
+        # Its blocks leave memory with the batch that is written next: until then the store may tell old ones.
         self.is_active = False
-        self.queue.forget()
