@@ -47,13 +47,13 @@ class InMemoryTwin:
         self._place = InMemory()
 
     async def open(self, chosen: FrontierRules, clock: FakeClock) -> None:
-        self._open = lambda: self._place.open(chosen, clock)
-        self.frontier = self._open()
+        self._clock = clock
+        self.frontier = self._place.open(chosen, clock)
 
     async def restart(self, *, is_clean: bool) -> None:
         if is_clean:
             await self.frontier.close()
-        self.frontier = self._open()
+        await self.open(self.frontier.rules, self._clock)
 
     def view(self) -> CrawlView:
         return self._place.view()
@@ -77,8 +77,8 @@ class InRocksDBTwin:
         self._folder = self._home / "0"
 
     async def open(self, chosen: FrontierRules, clock: FakeClock) -> None:
-        self._open = lambda: rocks_frontier(self._folder, chosen, clock)
-        self.frontier = self._open()
+        self._clock = clock
+        self.frontier = rocks_frontier(self._folder, chosen, clock)
 
     async def restart(self, *, is_clean: bool) -> None:
         before = self._folder
@@ -88,7 +88,7 @@ class InRocksDBTwin:
         await self.frontier.close()
         if not is_clean:
             shutil.rmtree(before)
-        self.frontier = self._open()
+        await self.open(self.frontier.rules, self._clock)
 
     def view(self) -> CrawlView:
         return open_rocks_view(self._folder)

@@ -98,7 +98,8 @@ def some_news(draw: Random, origin: str, now: float) -> RobotsNews | None:
 class Twin(Protocol):
     """One of the frontiers that go the same way."""
 
-    frontier: EmbeddedFrontier
+    @property
+    def frontier(self) -> EmbeddedFrontier: ...
 
     async def open(self, chosen: FrontierRules, clock: FakeClock) -> None: ...
 
