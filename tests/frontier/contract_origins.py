@@ -232,6 +232,18 @@ class OriginsContract:
         lease = await self.next_one(stage)
         assert (lease.target.url, stage.clock()) == (f"{dark}/6", about(began + CIRCUIT_SECONDS))
 
+    async def test_the_failures_of_an_origin_are_not_those_of_the_others(self, stage: Stage) -> None:
+        await self.open_origins(stage, "http://a", "https://a")
+        await stage.add(*(f"http://a/{number}" for number in range(1, 9)))
+        await stage.add(*(f"https://a/{number}" for number in range(1, 9)), priority=9)
+        await self.fail_five_times(stage, "https://a")
+        assert stage.frontier.idle_until() is None
+        for pause in (2.0, 4.0):
+            lease = await self.next_one(stage)
+            assert origin_of(lease.target.url) == "http://a"
+            await stage.settle(lease, FAILED, status=503)
+            assert stage.frontier.next_at(0) == about(stage.clock() + pause)
+
     async def test_an_origin_that_is_alone_in_the_queue_rests_with_its_host(self, stage: Stage) -> None:
         await stage.open_hosts(*(f"https://a/{number}" for number in range(9)))
         await self.fail_five_times(stage, "https://a")

@@ -48,7 +48,17 @@ class _Opened:
             await frontier.close()
 
 
-class TestRedisFrontier(FrontierContract):
+class SpreadContract(FrontierContract):
+    """Over many partitions, of which each decides for itself: what is found goes to its own before visits are settled,
+    and none knows what another could give. One partition keeps these promises, too (see below).
+    """
+
+    test_what_is_settled_together_does_not_take_the_place_of_each_other = None  # type: ignore[assignment]
+    test_a_host_that_begins_to_rest_makes_room_by_what_has_just_joined_its_queue = None  # type: ignore[assignment]
+    test_a_busy_balanced_worker_begins_with_the_domain_it_has_had_least = None  # type: ignore[assignment]
+
+
+class TestRedisFrontier(SpreadContract):
     @pytest.fixture
     async def open_frontier(self, server: RedisServer) -> AsyncIterator[OpenFrontier]:
         opened = _Opened(server.address)
@@ -64,7 +74,7 @@ class TestRedisFrontierOfOnePartition(FrontierContract):
         await opened.close()
 
 
-class TestRedisClusterFrontier(FrontierContract):
+class TestRedisClusterFrontier(SpreadContract):
     @pytest.fixture
     async def open_frontier(self, cluster: RedisCluster) -> AsyncIterator[OpenFrontier]:
         opened = _Opened(cluster.address)

@@ -143,15 +143,22 @@ async def test_a_lease_that_ran_out_keeps_nothing_from_moving(crew: Crew) -> Non
         assert [machine.partitions for machine in view.crew.machines] == [8, 8]
 
 
-async def test_what_was_to_leave_stays_when_two_join_while_it_is_under_way(crew: Crew) -> None:
-    """And once it may leave, everybody has its share, and nobody had to give up more than that."""
+async def test_nothing_more_is_leased_of_what_is_beyond_a_share_however_many_join(crew: Crew) -> None:
+    """And once it may leave, everybody has its share."""
     first = await crew.join("a")
     await first.add(*(f"{host}/" for host in HOSTS))
-    under_way = await first.take_all()
+    # One in each partition, so that none can leave.
+    under_way: dict[int, Lease] = {}
+    for lease in await first.take_all():
+        if under_way.setdefault(first.redis._partition_of(lease.target.host), lease) is not lease:
+            await first.frontier.give_back(lease.token)
+    assert len(under_way) == 16
     for name in "bcd":
         await crew.join(name)
         await crew.meet()
-    ends = [Settlement(lease.token, OutcomeKind.READ) for lease in under_way]
+    leases = await first.take_all()
+    assert len({first.redis._partition_of(lease.target.host) for lease in leases}) == 4
+    ends = [Settlement(lease.token, OutcomeKind.READ) for lease in [*under_way.values(), *leases]]
     assert await first.frontier.settle(ends) == []
     await crew.meet()
     with closing(open_redis_view(crew.address)) as view:

@@ -150,6 +150,22 @@ async def test_a_token_of_an_earlier_run_is_late(folder: Path) -> None:
     assert again.token > lease.token
 
 
+async def test_a_host_that_was_asked_when_all_died_rests_as_long_as_it_wishes(folder: Path) -> None:
+    """Nobody knows when its request went out: so it counts as sent at the start of whoever comes next."""
+    clock = FakeClock()
+    stage = Stage(rocks_frontier(folder, RULES, clock), clock)
+    await stage.open_hosts("a/1", delay=50.0)
+    (lease,) = await stage.next_leases()
+    clock.advance(45.0)
+    await stage.frontier.close()
+    stage = Stage(rocks_frontier(folder, RULES, clock), clock)
+    clock.advance(49.0)
+    assert await stage.take() == []
+    clock.advance(1.0)
+    assert (await stage.take_one()).target == lease.target
+    await stage.frontier.close()
+
+
 async def test_arrival_order_survives_restarts(folder: Path) -> None:
     clock = FakeClock()
     for run in range(4):

@@ -30,6 +30,8 @@ class SettlingRounds:
         self._waiting += settlements
         if self._next is None:
             self._next = asyncio.create_task(self._round())
+            # Heard, also where nobody is left to hear it.
+            self._next.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
         # Whoever is not interested any more must not end it for the others.
         return await asyncio.shield(self._next)
 

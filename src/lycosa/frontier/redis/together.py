@@ -60,6 +60,7 @@ class Gatherer:
             for _, answers in waiting:
                 if not answers.done():
                     answers.set_exception(error if isinstance(error, BackendLost) else BackendLost(repr(error)))
+                    answers.exception()  # heard, also where nobody is left to hear it
             if not isinstance(error, BackendLost):
                 raise
             return
