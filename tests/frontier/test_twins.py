@@ -218,9 +218,9 @@ class Twins(RuleBasedStateMachine):
     def readmit(self) -> None:
         self.walk.readmit()
 
-    @rule(is_clean=st.booleans(), after=st.sampled_from([0.0, 15.0, 170.0]))
-    def restart(self, is_clean: bool, after: float) -> None:
-        self.walk.restart(is_clean=is_clean, after=after)
+    @rule(is_clean=st.booleans())
+    def restart(self, is_clean: bool) -> None:
+        self.walk.restart(is_clean=is_clean)
 
     @rule()
     def same_memory(self) -> None:
@@ -267,7 +267,7 @@ def go_far(walk: Walk, draw: Random, steps: int) -> None:
             case "readmit":
                 walk.readmit()
             case "restart":
-                walk.restart(is_clean=draw.random() < 0.3, after=draw.choice([0.0, 15.0, 170.0]))
+                walk.restart(is_clean=draw.random() < 0.3)
         walk.work(draw, draw.randrange(8), draw.choice([0.0, 1.0, 1.0, 20.0]))
         walk.check()
         walk.same_memory()

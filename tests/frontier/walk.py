@@ -246,11 +246,7 @@ class Walk:
     def readmit(self) -> None:
         self.same(lambda frontier: frontier.readmit())
 
-    def restart(self, *, is_clean: bool, after: float = 0.0) -> None:
-        """In the middle of work: some leases have been out for so long by then."""
-        for worker in range(WORKERS):
-            self.take(worker)
-        self.clock.advance(after)
+    def restart(self, *, is_clean: bool) -> None:
         self.all(lambda twin: twin.restart(is_clean=is_clean))
         self._forget(lambda lease: True)
         self.adds_up()
