@@ -206,6 +206,30 @@ class OriginsContract:
         assert (counts.queued, counts.delayed, counts.stored) == (0, 0, len(urls))
         assert await stage.frontier.is_finished()
 
+    async def test_what_was_just_learnt_of_an_origin_is_not_forgotten_for_others(self, stage: Stage) -> None:
+        """However many others of its host are dark: else its robots.txt would be asked for again and again."""
+        dark = [f"http://a:{port}" for port in range(8000, 8000 + MAX_ORIGINS_PER_HOST)]
+        assert len(dark) > MAX_MARKS
+        await stage.add(*(f"{origin}/" for origin in dark), priority=9)
+        for _ in dark:
+            await self.darken(stage, await self.next_one(stage), 5000.0)
+        await stage.add("https://a/1", priority=9)
+        given = [(await self.visited(stage)).target.url for _ in range(2)]
+        assert given == ["https://a/robots.txt", "https://a/1"]
+
+    async def test_origins_that_may_be_asked_are_forgotten_before_those_that_may_not(self, stage: Stage) -> None:
+        dark = [f"http://a:{port}" for port in range(8000, 8000 + MAX_ORIGINS_PER_HOST - 2)]
+        await stage.add(*(f"{origin}/" for origin in dark), priority=9)
+        for _ in dark:
+            await self.darken(stage, await self.next_one(stage), 5000.0)
+        light = [f"http://a:{port}" for port in range(9000, 9000 + MAX_ORIGINS_PER_HOST)]
+        await stage.add(*(f"{origin}/" for origin in light), priority=9)
+        began, given = stage.clock(), set[str]()
+        while len(given) < 2 * len(light):
+            given.add((await self.visited(stage)).target.url)
+        assert {origin_of(url) for url in given} == {*light}
+        assert stage.clock() - began < 600.0
+
     # ---- an origin that fails
 
     async def fail_five_times(self, stage: Stage, origin: str) -> None:

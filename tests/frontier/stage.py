@@ -105,7 +105,7 @@ class Stage:
                 origins.discard(lease.target.origin)
             self.clock.advance(max(1.0, delay))
 
-    async def next_leases(self, worker: int = 0, patience: int = 20) -> list[Lease]:
+    async def next_leases(self, worker: int = 0, patience: int = 400) -> list[Lease]:
         """What is given out next, moving the clock to where the frontier says that something may happen."""
         for _ in range(patience):
             if leases := await self.take(worker):

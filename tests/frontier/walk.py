@@ -38,7 +38,7 @@ RULES = FrontierRules(
 SMALL: list[tuple[Any, str, int]] = [
     (queue, "BLOCK_ENTRIES", 3),
     (queue, "MAX_MARKS", 2),
-    (rules, "MAX_ORIGINS_PER_HOST", 2),
+    (rules, "MAX_ORIGINS_PER_HOST", 3),
     (hosts, "CACHED_HOSTS", 1),
     (hosts, "DRAWN_TOGETHER", 2),
     (hosts, "TURN_VISITS", 3),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from lycosa.frontier.entries import mark_of
+from lycosa.frontier.entries import mark_of, origin_under
 from lycosa.frontier.queue import HostQueue
 from lycosa.frontier.records import HostRecord, Lane
 from lycosa.url.domain import registered_domain
@@ -51,6 +51,9 @@ class Host:
         """Whether something of another origin is queued."""
         mark = mark_of(origin, self.record.name)
         return any(lane.mark != mark for lane in self.record.lanes)
+
+    def origins_with_lanes(self) -> Collection[str]:
+        return {origin_under(lane.mark, self.record.name) for lane in self.record.lanes}
 
     def next_lane(self, closed: Collection[str]) -> Lane | None:
         """Where the next target comes from; None if all origins are closed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -22,8 +22,9 @@ from lycosa.policy.politeness import (
 )
 from lycosa.policy.priority import Order
 
-# Links to many ports of one host must not make its record grow; a forgotten origin is asked again.
-MAX_ORIGINS_PER_HOST = 16
+# Links to many ports of one host must not make its record grow; a forgotten origin is asked again. More than can have
+# lanes of their own (see `queue.py`): else what was just learnt of one would be forgotten for the others, for ever.
+MAX_ORIGINS_PER_HOST = 32
 # A visit to robots.txt that ended without any news of it (a crash of ours) is not repeated at once.
 LOST_ROBOTS_SECONDS = 300.0
 # A page of which so many workers died is not read again.
@@ -165,8 +166,11 @@ def lost_robots(target: Target, now: float) -> RobotsNews:
     return RobotsNews(target.origin, 0.0, now + LOST_ROBOTS_SECONDS, b"", is_pending=True, trouble="its visit got lost")
 
 
-def learn(origins: dict[str, OriginState], news: RobotsNews) -> float:
-    """Note what was learnt of an origin. Returns the Crawl-delay of its host: the longest any origin asks for."""
+def learn(origins: dict[str, OriginState], news: RobotsNews, queued: Collection[str] = ()) -> float:
+    """Note what was learnt of an origin. Returns the Crawl-delay of its host: the longest any origin asks for.
+
+    `queued` are those that have lanes of their own.
+    """
     before = origins.pop(news.origin, None)
     rest_until = before.rest_until if before else 0.0
     # While robots.txt cannot be read its last wish still holds.
@@ -175,8 +179,9 @@ def learn(origins: dict[str, OriginState], news: RobotsNews) -> float:
         news.fetched_at, news.expires_at, news.is_pending, delay, news.trouble, rest_until
     )
     while len(origins) > MAX_ORIGINS_PER_HOST:
-        # One that may not be asked is the last to be forgotten: it would be asked again at once.
-        del origins[next((name for name, state in origins.items() if not state.is_pending), next(iter(origins)))]
+        # The one learnt of longest ago; of those nobody waits for, if there are any, and that may be asked again.
+        others = (name for name in origins if name != news.origin)
+        del origins[min(others, key=lambda name: (name in queued, origins[name].closed_until > 0))]
     return max(state.crawl_delay_seconds for state in origins.values())
 
 

@@ -782,7 +782,7 @@ class Scheduler:
 
     def _learn_robots(self, batch: HostBatch, news: RobotsNews, now: float) -> None:
         host = self._hosts.get(host_of_origin(news.origin))
-        host.record.crawl_delay_seconds = learn(host.record.origins, news)
+        host.record.crawl_delay_seconds = learn(host.record.origins, news, host.origins_with_lanes())
         if news.record:
             batch.put(ROBOTS, news.origin.encode(), news.record)
         batch.note(host)
