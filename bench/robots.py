@@ -11,7 +11,8 @@ from timeit import repeat
 
 from protego import Protego
 
-from lycosa.policy.robots import RobotsMatcher, parse_robots
+from lycosa.robots.match import RobotsMatcher
+from lycosa.robots.parse import parse_robots
 
 AGENT = "lycosa"
 

@@ -10,28 +10,29 @@ from socket import gethostname
 import msgspec
 
 from lycosa.clock import Clock, steady_clock
-from lycosa.crawler import Visitor
-from lycosa.discovery import Discovery, DiscoveryRules
-from lycosa.dispatch import Dispatch, EmbeddedFrontier
+from lycosa.crawl.discovery import Discovery, DiscoveryRules
+from lycosa.crawl.settlement import Kept
+from lycosa.crawl.visit import Visitor
+from lycosa.crawl.worker import Worker
 from lycosa.errors import FolderInUse, SettingsError
 from lycosa.fetch.curl import CurlFetcher
 from lycosa.fetch.dns import Resolver
 from lycosa.fetch.gate import AddressGate
-from lycosa.fetch.turns import Turns
+from lycosa.fetch.spacing import RequestSpacing
 from lycosa.frontier.redis.address import has_password, is_redis, redacted
 from lycosa.frontier.rules import FrontierRules
-from lycosa.gist import GistReader
 from lycosa.model import Links, Page, Response, Target, Visit
 from lycosa.page.content import ContentRules
+from lycosa.page.digest import Digester
 from lycosa.page.parser import PageParser
 from lycosa.policy.politeness import Pace
 from lycosa.policy.priority import SEED
 from lycosa.policy.region import checked
-from lycosa.policy.robots import product_token
-from lycosa.reading import Readings, Unwatched
-from lycosa.rulebook import Rulebook
+from lycosa.ports import CrawlFrontier, Dispatcher, NoWatchdog, Watchdog
+from lycosa.robots.cache import RobotsCache
+from lycosa.robots.parse import product_token
 from lycosa.settings import Settings, as_toml, common
-from lycosa.sitebook import Sitebook, TrapRules
+from lycosa.site.judge import SiteJudge, TrapRules
 from lycosa.store.files import replace_file
 from lycosa.store.folder import CrawlFolder, Lock, take_seat
 from lycosa.store.folder_store import FolderStore
@@ -42,7 +43,6 @@ from lycosa.url.fingerprint import Fingerprinter
 from lycosa.url.memo import KnownLink, LinkPolicy
 from lycosa.url.rules import CanonicalRules
 from lycosa.url.scope import Scope
-from lycosa.worker import Kept, Worker
 
 # Beside the content groups: which crawl of a shared frontier this folder has taken part in.
 JOINED = "joined"
@@ -100,7 +100,7 @@ def frontier_rules(settings: Settings, workers: int) -> FrontierRules:
     )
 
 
-async def open_frontier(settings: Settings, folder: Path, workers: int, clock: Clock) -> EmbeddedFrontier:
+async def open_frontier(settings: Settings, folder: Path, workers: int, clock: Clock) -> CrawlFrontier:
     """The frontier that the settings name."""
     rules = frontier_rules(settings, workers)
     if has_regions(settings) and not is_shared(settings.frontier):
@@ -121,7 +121,7 @@ async def open_frontier(settings: Settings, folder: Path, workers: int, clock: C
             raise SettingsError(f"frontier: no such kind {kind!r} (rocks, memory, redis://…)")
 
 
-async def _join_frontier(address: str, rules: FrontierRules, folder: Path, clock: Clock) -> EmbeddedFrontier:
+async def _join_frontier(address: str, rules: FrontierRules, folder: Path, clock: Clock) -> CrawlFrontier:
     from lycosa.dedupe.rocks import RocksContentGroups
     from lycosa.frontier.redis.frontier import RedisFrontier
 
@@ -213,10 +213,8 @@ def page_parser(settings: Settings) -> PageParser:
     return PageParser(settings, product_token(settings.user_agent), ContentRules(settings.content_rules))
 
 
-def gist_reader(settings: Settings) -> GistReader:
-    return GistReader(
-        has_groups=settings.content_groups, summary=settings.summary, sentences=settings.summary_sentences
-    )
+def digester(settings: Settings) -> Digester:
+    return Digester(has_groups=settings.content_groups, summary=settings.summary, sentences=settings.summary_sentences)
 
 
 def make_fetcher(settings: Settings, clock: Clock) -> CurlFetcher:
@@ -225,7 +223,7 @@ def make_fetcher(settings: Settings, clock: Clock) -> CurlFetcher:
         settings,
         Resolver(settings.dns_servers, clock),
         AddressGate(settings.open_networks),
-        turns=Turns(pace_of(settings)),
+        turns=RequestSpacing(pace_of(settings)),
         clock=clock,
     )
 
@@ -242,45 +240,45 @@ def make_discovery(settings: Settings, seeds: Iterable[ParsedUrl], crawl_key: by
     return Discovery(link_policy(settings, seeds, fingerprinter), fingerprinter, rules)
 
 
-def make_sitebook(settings: Settings, seeds: list[ParsedUrl], crawl_key: bytes, dispatch: Dispatch) -> Sitebook:
+def make_judge(settings: Settings, seeds: list[ParsedUrl], crawl_key: bytes, dispatch: Dispatcher) -> SiteJudge:
     policy = link_policy(settings, seeds, Fingerprinter(crawl_key))
     takes_turns = settings.assignment == "balanced" or has_regions(settings)
     rules = TrapRules(is_on=settings.traps, domain_pages=settings.domain_pages, is_shared=takes_turns)
-    return Sitebook(dispatch, policy, {registered_domain(seed.host) for seed in seeds}, rules)
+    return SiteJudge(dispatch, policy, {registered_domain(seed.host) for seed in seeds}, rules)
 
 
 def make_worker(
     settings: Settings,
     folder: CrawlFolder,
     number: int,
-    dispatch: Dispatch,
+    dispatch: Dispatcher,
     crawl_key: bytes,
     on_kept: Callable[[Kept], None] | None = None,
-    readings: Readings | None = None,
+    watchdog: Watchdog | None = None,
 ) -> Worker:
     """A worker with all its parts."""
     clock = steady_clock()
     fetcher = make_fetcher(settings, clock)
     seeds = read_seeds(folder)
     discovery = make_discovery(settings, seeds, crawl_key)
-    sitebook = make_sitebook(settings, seeds, crawl_key, dispatch)
+    judge = make_judge(settings, seeds, crawl_key, dispatch)
     tries = len(settings.retry_after_seconds)
-    rulebook = Rulebook(dispatch, product_token(settings.user_agent), settings.robots_cache_seconds, tries)
+    robots_cache = RobotsCache(dispatch, product_token(settings.user_agent), settings.robots_cache_seconds, tries)
     visitor = Visitor(
         fetcher,
-        rulebook,
-        sitebook,
+        robots_cache,
+        judge,
         page_parser(settings),
         discovery,
-        gist_reader(settings),
+        digester(settings),
         dispatch,
         clock,
         max_redirects=settings.max_redirects,
-        readings=readings or Unwatched(),
+        watchdog=watchdog or NoWatchdog(),
         spaces_addresses=pace_of(settings).address_gap_seconds > 0,
     )
     store = FolderStore(folder, number, settings, clock)
-    return Worker(dispatch, visitor, sitebook, discovery, fetcher, store, settings.connections, clock, on_kept)
+    return Worker(dispatch, visitor, judge, discovery, fetcher, store, settings.connections, clock, on_kept)
 
 
 def recover_folder(settings: Settings, folder: CrawlFolder, worker: int | None = None) -> Recovery:

@@ -25,13 +25,13 @@ from lycosa.build import (
     write_settings,
 )
 from lycosa.clock import steady_clock
-from lycosa.dispatch import Counter, EmbeddedFrontier, LocalDispatch
+from lycosa.crawl.dispatcher import CentralDispatcher, LocalDispatcher
+from lycosa.crawl.settlement import Kept
 from lycosa.errors import SettingsError
 from lycosa.model import Lease, OutcomeKind
-from lycosa.ports import Counts
+from lycosa.ports import Counts, CrawlFrontier
 from lycosa.settings import from_values
 from lycosa.store.folder import CrawlFolder
-from lycosa.worker import Kept
 
 # Pages waiting for the caller: when it is slow, the crawl waits for it. Those under way still come in.
 MAX_WAITING_PAGES = 256
@@ -81,8 +81,8 @@ class Crawler:
         if str(folder or "").startswith("s3:"):
             raise SettingsError(f"{folder}: a crawl within a program keeps its pages in a folder of this machine")
         self._folder = folder
-        self._frontier: EmbeddedFrontier | None = None
-        self._counter: Counter | None = None
+        self._frontier: CrawlFrontier | None = None
+        self._dispatcher: CentralDispatcher | None = None
         self._waiting = _WaitingPages()
         self._pages: AsyncGenerator[CrawledPage, None] | None = None
         self._last_counts = Counts()
@@ -99,8 +99,8 @@ class Crawler:
 
     def stop(self) -> None:
         """No new requests; the iteration ends once what is under way has come in."""
-        if self._counter:
-            self._counter.close()
+        if self._dispatcher:
+            self._dispatcher.close()
         self._waiting.open()
 
     def __aiter__(self) -> AsyncIterator[CrawledPage]:
@@ -139,7 +139,9 @@ class Crawler:
         self._waiting = waiting = _WaitingPages()
         self._frontier = frontier = await open_frontier(settings, folder.frontier, 1, clock)
         try:
-            self._counter = counter = Counter(frontier, clock, settings.max_wait_seconds, begin_seconds(settings))
+            self._dispatcher = counter = CentralDispatcher(
+                frontier, clock, settings.max_wait_seconds, begin_seconds(settings)
+            )
             key = frontier.crawl_key()
             await frontier.add(seed_targets(settings, seeds, key))
             worker = make_worker(settings, folder, 0, _PatientDispatch(counter, waiting), key, waiting.add)
@@ -200,10 +202,10 @@ class _WaitingPages:
         return page
 
 
-class _PatientDispatch(LocalDispatch):
+class _PatientDispatch(LocalDispatcher):
     """Gives out no leases while the caller has pages enough."""
 
-    def __init__(self, counter: Counter, waiting: _WaitingPages) -> None:
+    def __init__(self, counter: CentralDispatcher, waiting: _WaitingPages) -> None:
         super().__init__(counter, worker=0)
         self._waiting = waiting
 

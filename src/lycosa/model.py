@@ -232,6 +232,15 @@ class Page(msgspec.Struct, frozen=True):
     published: str = ""  # a date, as precise as the page tells
 
 
+class PageDigest(msgspec.Struct, frozen=True):
+    """What a page's text is, in short. `signature` is as bytes: the frontier compares it, nobody else does."""
+
+    language: str = ""
+    signature: bytes = b""
+    text_digest: bytes = b""
+    summary: str = ""
+
+
 class Response(msgspec.Struct, frozen=True):
     """One HTTP exchange that ended with a response. Header names are lower case; bodies are bytes."""
 

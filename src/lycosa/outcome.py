@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from lycosa.gist import Gist
-from lycosa.model import Failure, Links, Page, Placement, Refusal, Response, RobotsNews, Target
+from lycosa.model import Failure, Links, Page, PageDigest, Placement, Refusal, Response, RobotsNews, Target
 
 NO_LINKS = Links([], [], [])
 
@@ -18,7 +17,7 @@ class Stored(msgspec.Struct, frozen=True):
     links: Links
     discovered: list[Target]
     digest: bytes
-    gist: Gist
+    page_digest: PageDigest
     placement: Placement
     usage: str = ""
 
@@ -31,7 +30,7 @@ class Duplicate(msgspec.Struct, frozen=True):
     links: Links
     discovered: list[Target]
     digest: bytes
-    gist: Gist
+    page_digest: PageDigest
     placement: Placement
     original: str
     usage: str = ""

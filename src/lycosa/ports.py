@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Protocol, Self
 
 import msgspec
 
@@ -52,7 +52,7 @@ class Frontier(Protocol):
         Returns the tokens of late settlements: their leases were gone, so they changed nothing.
         """
 
-    async def approach(self, token: int, address: str) -> bool:
+    async def may_ask_at(self, token: int, address: str) -> bool:
         """The host of a lease is at this address: whether its request may go there now.
 
         If not, the lease is given back as if it had not been, and comes again when the address is free.
@@ -127,8 +127,72 @@ class Duplicates(Protocol):
         A claim ends when the visit's lease is settled or released; whoever asks meanwhile waits.
         """
 
-    async def place(self, signature: bytes) -> Placement:
+    async def group_of(self, signature: bytes) -> Placement:
         """The group of texts that a text belongs to, by its signature: a new one if it is like none met before."""
+
+
+class CrawlFrontier(Frontier, Duplicates, Protocol):
+    """A frontier that also knows what has been stored."""
+
+    def idle_until(self) -> float | None: ...
+
+    async def readmit(self) -> int: ...
+
+    def crawl_key(self) -> bytes: ...
+
+    def listen(self, tell: Callable[[], None]) -> None:
+        """Be told when something may have become available without anything that was asked here."""
+
+    def give_up(self) -> None:
+        """Wait no longer for a backend that does not answer."""
+
+
+class Dispatcher(Protocol):
+    """What a worker needs of the rest of the crawl."""
+
+    async def take(self, limit: int) -> list[Lease]:
+        """At least one lease, waiting for it if need be; none when the crawl is over."""
+
+    async def settle(self, settlements: Sequence[Settlement]) -> list[int]: ...
+
+    async def may_ask_at(self, token: int, address: str) -> bool:
+        """Whether the request of this lease may go to this address now; if not, the lease is gone."""
+
+    async def give_back(self, token: int) -> None:
+        """Nothing was sent under this lease, and nothing will be."""
+
+    async def pause(self, reason: str) -> None:
+        """Tell the operator why nothing is sent at present; without a reason, that it goes on."""
+
+    async def robots(self, origin: str) -> bytes: ...
+
+    async def site(self, domain: str) -> bytes: ...
+
+    async def recognise(self, digest: bytes, url: str, token: int, signature: bytes) -> tuple[str, Placement]:
+        """The URL that has this content already, or an empty string; and the group of its text."""
+
+
+class Watchdog(Protocol):
+    """`with watchdog(token, size):` stands around whatever reads a page."""
+
+    def __call__(self, token: int, body_bytes: int) -> Self: ...
+
+    def __enter__(self) -> object: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+class NoWatchdog:
+    """Nobody is told and nothing is limited: a program that crawls in its own process is not ours to kill."""
+
+    def __call__(self, token: int, body_bytes: int) -> Self:
+        return self
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, *_: object) -> None:
+        return
 
 
 class Store(Protocol):

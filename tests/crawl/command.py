@@ -65,7 +65,7 @@ class Running:
 
     def workers(self) -> list[int]:
         """The worker processes, in the order of their start; one that is being started counts already."""
-        return [worker for nursery in children_of(self.process.pid) for worker in children_of(nursery)]
+        return [worker for forkserver in children_of(self.process.pid) for worker in children_of(forkserver)]
 
     def processes(self) -> list[int]:
         """The parent, and all that came from it."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from lycosa.simweb import LoggedRequest, Truth
-from lycosa.sitebook import PROBE_PATH
+from lycosa.site.judge import PROBE_PATH
 
 from . import evidence
 

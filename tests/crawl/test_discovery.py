@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lycosa.build import make_discovery, parse_seeds
-from lycosa.discovery import Discovery, Remembered
+from lycosa.crawl.discovery import Discovery, Remembered
 from lycosa.model import Page, RawLink, Target
 from lycosa.settings import Settings
 

@@ -18,7 +18,8 @@ import pytest
 
 from lycosa.frontier.view import open_rocks_view
 from lycosa.model import OutcomeKind
-from lycosa.reading import BIG_BODY_BYTES, Slot, Unwatched, Watched
+from lycosa.ports import NoWatchdog
+from lycosa.process.watchdog import BIG_BODY_BYTES, KernelWatchdog, Slot
 from lycosa.simweb import HandWeb
 
 from .command import Ended, crawl
@@ -27,7 +28,7 @@ from .test_visits import page
 HOOK = """
 import sys
 
-if "lycosa.nursery_process" in sys.orig_argv:
+if "lycosa.process.forkserver_main" in sys.orig_argv:
     import os, signal
     from lycosa.page.parser import PageParser
 
@@ -122,7 +123,7 @@ async def test_a_page_that_takes_too_much_memory_ends_its_own_visit(web: HandWeb
 
 def test_a_slot_is_shared_with_a_child_and_outlives_it() -> None:
     slot = Slot()
-    code = f"from lycosa.reading import Slot; import os; Slot({slot.fd}).write(1 << 60); os.abort()"
+    code = f"from lycosa.process.watchdog import Slot; import os; Slot({slot.fd}).write(1 << 60); os.abort()"
     child = subprocess.run([sys.executable, "-c", code], pass_fds=[slot.fd], stderr=subprocess.DEVNULL, check=False)
     assert child.returncode == -signal.SIGABRT
     assert slot.read() == 1 << 60
@@ -131,9 +132,9 @@ def test_a_slot_is_shared_with_a_child_and_outlives_it() -> None:
 
 def test_what_was_read_is_read_no_more() -> None:
     slot = Slot()
-    readings = Watched(slot, 60.0, 1 << 30)
+    watchdog = KernelWatchdog(slot, 60.0, 1 << 30)
     before = resource.getrlimit(resource.RLIMIT_DATA)
-    with readings(17, BIG_BODY_BYTES):
+    with watchdog(17, BIG_BODY_BYTES):
         assert slot.read() == 17
         assert resource.getrlimit(resource.RLIMIT_DATA) != before
         assert signal.getitimer(signal.ITIMER_PROF)[0] > 0
@@ -144,5 +145,5 @@ def test_what_was_read_is_read_no_more() -> None:
 
 
 def test_a_program_of_its_own_is_not_limited() -> None:
-    with Unwatched()(17, BIG_BODY_BYTES):
+    with NoWatchdog()(17, BIG_BODY_BYTES):
         assert signal.getitimer(signal.ITIMER_PROF)[0] == 0

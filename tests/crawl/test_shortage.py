@@ -18,11 +18,11 @@ from typing import Any
 
 import pytest
 
-from lycosa import patience
 from lycosa.errors import BackendLost, Shortage, lost
 from lycosa.frontier.embedded import rocks_frontier
 from lycosa.frontier.rules import FrontierRules
-from lycosa.patience import Patience, has_enough
+from lycosa.process import shortage as patience
+from lycosa.process.shortage import ShortageWait, has_enough
 from lycosa.simweb import WebPlan
 
 from ..frontier.stage import page
@@ -225,7 +225,7 @@ async def test_waiting_ends_with_the_shortage(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(patience, "MAX_PAUSE_SECONDS", 0.001)
     looks = iter([False, False, True])
     monkeypatch.setattr(patience, "has_enough", lambda folder: next(looks))
-    await asyncio.wait_for(Patience(tmp_path).wait(asyncio.Event()), 60)
+    await asyncio.wait_for(ShortageWait(tmp_path).wait(asyncio.Event()), 60)
     assert list(looks) == []
 
 

@@ -136,8 +136,8 @@ def test_workers_leave_when_their_parent_is_gone(web: WitnessedWeb, space: Path)
 def test_the_loss_of_the_nursery_costs_its_workers_and_nothing_else(web: WitnessedWeb, space: Path) -> None:
     with start(web, space / "c", *web.seeds, **SETTINGS) as running:
         web.wait_for_requests(40)
-        (nursery,) = children_of(running.process.pid)
-        os.kill(nursery, signal.SIGKILL)
+        (forkserver,) = children_of(running.process.pid)
+        os.kill(forkserver, signal.SIGKILL)
         ended = running.end()
     assert ended.exit_code == 0
     assert ended.summary["worker_restarts"] >= 2

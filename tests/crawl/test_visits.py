@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from lycosa import crawler
+from lycosa.crawl import visit as crawler
 from lycosa.simweb import Exchange, HandWeb
 
 from .conftest import HandCrawl

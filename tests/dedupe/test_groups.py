@@ -21,7 +21,7 @@ class TestMemoryContentGroups(GroupsContract):
 
     def test_only_leaders_are_kept(self) -> None:
         groups = MemoryContentGroups()
-        groups.place([signed(variant(text_of(1), seed, changes=1)) for seed in range(30)])
+        groups.group_of([signed(variant(text_of(1), seed, changes=1)) for seed in range(30)])
         assert len(groups) == 1
 
 
@@ -34,10 +34,10 @@ class TestRocksContentGroups(GroupsContract):
 
     def test_groups_outlive_the_process(self, tmp_path: Path) -> None:
         groups = RocksContentGroups(tmp_path / "groups")
-        (first,) = groups.place([signed(text_of(1))])
+        (first,) = groups.group_of([signed(text_of(1))])
         groups.close()
         groups = RocksContentGroups(tmp_path / "groups")
-        (second,) = groups.place([signed(variant(text_of(1), 2, changes=2))])
+        (second,) = groups.group_of([signed(variant(text_of(1), 2, changes=2))])
         groups.close()
         assert second.group == first.group
 

@@ -33,7 +33,7 @@ def test_planted_near_duplicates_are_found_and_nothing_else() -> None:
             page = parser.parse(b"".join(renderer.page(ref, 0)), content_type)
             originals.append(layout.content_of(ref))
             signatures.append(signature_of(page.text))
-    groups = [placement.group for placement in MemoryContentGroups().place(signatures)]
+    groups = [placement.group for placement in MemoryContentGroups().group_of(signatures)]
     hits = pairs(Counter(zip(groups, originals, strict=True)))
     assert pairs(Counter(originals)) > 30
     assert hits / pairs(Counter(groups)) >= 0.95
@@ -50,7 +50,7 @@ def test_edits_are_told_by_how_much_they_leave() -> None:
             edited[draws.randrange(len(words))] = draws.choice(WORDS)
         mine, theirs = (set(zip(text, text[1:], text[2:], strict=False)) for text in (words, edited))
         is_alike = len(mine & theirs) / len(mine | theirs) >= THRESHOLD
-        first, second = MemoryContentGroups().place([signature_of(" ".join(text)) for text in (words, edited)])
+        first, second = MemoryContentGroups().group_of([signature_of(" ".join(text)) for text in (words, edited)])
         hits += is_alike and first.group == second.group
         said += first.group == second.group
         true += is_alike

@@ -600,9 +600,9 @@ class FrontierContract(SpacingContract, OriginsContract, BansContract, PoisonCon
     async def test_texts_that_are_nearly_the_same_are_one_group(self, stage: Stage) -> None:
         words = [f"word{number}" for number in range(400)]
         text, edited, other = " ".join(words), " ".join([*words[:395], "and", "more"]), " ".join(reversed(words))
-        first = await stage.frontier.place(signature_of(text).to_bytes())
-        second = await stage.frontier.place(signature_of(edited).to_bytes())
-        third = await stage.frontier.place(signature_of(other).to_bytes())
+        first = await stage.frontier.group_of(signature_of(text).to_bytes())
+        second = await stage.frontier.group_of(signature_of(edited).to_bytes())
+        third = await stage.frontier.group_of(signature_of(other).to_bytes())
         assert first.is_first
         assert (second.group, second.is_first) == (first.group, False)
         assert third.is_first

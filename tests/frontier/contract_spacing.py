@@ -35,7 +35,7 @@ class Watched:
 
     async def visit(self, lease: Lease) -> bool:
         address = self.addresses[lease.target.host]
-        if lease.address != address and not await self.stage.frontier.approach(lease.token, address):
+        if lease.address != address and not await self.stage.frontier.may_ask_at(lease.token, address):
             return False
         self.requests.append((self.stage.clock(), lease.target.host))
         if lease.target.kind is Kind.ROBOTS:
@@ -99,7 +99,7 @@ class SpacingContract:
         for _ in range(3):
             await stage.settle(await stage.take_one(), OutcomeKind.REFUSED, sent=False)
         await stage.add("y.s.test/1")
-        assert await stage.frontier.approach((await stage.take_one()).token, ONE)
+        assert await stage.frontier.may_ask_at((await stage.take_one()).token, ONE)
 
     async def test_a_domain_rests_after_a_lease_expired(self, stage: Stage) -> None:
         """Whoever overslept may have sent its request at the last moment."""
@@ -118,9 +118,9 @@ class SpacingContract:
         await stage.add("a/1", "b/1")
         first, second = await stage.take()
         assert first.address == second.address == ""
-        assert await stage.frontier.approach(first.token, ONE)
+        assert await stage.frontier.may_ask_at(first.token, ONE)
         before = stage.frontier.counts()
-        assert not await stage.frontier.approach(second.token, ONE)
+        assert not await stage.frontier.may_ask_at(second.token, ONE)
         after = stage.frontier.counts()
         assert (after.leased, after.queued, after.late) == (1, before.queued, 0)
         stage.clock.advance(0.5)
@@ -132,10 +132,10 @@ class SpacingContract:
     async def test_a_lease_given_up_for_its_address_is_late(self, stage: Stage) -> None:
         await stage.add("a/1", "b/1")
         first, second = await stage.take()
-        await stage.frontier.approach(first.token, ONE)
-        await stage.frontier.approach(second.token, ONE)
+        await stage.frontier.may_ask_at(first.token, ONE)
+        await stage.frontier.may_ask_at(second.token, ONE)
         assert await stage.settle(second) == [second.token]
-        assert not await stage.frontier.approach(second.token, OTHER)
+        assert not await stage.frontier.may_ask_at(second.token, OTHER)
 
     async def test_a_known_address_that_is_busy_is_not_given_out(self, stage: Stage) -> None:
         await self.located(stage, a=ONE, b=ONE, c=OTHER)
@@ -156,8 +156,8 @@ class SpacingContract:
     async def test_a_host_that_moved_asks_for_its_new_address(self, stage: Stage) -> None:
         await self.located(stage, a=ONE, b=OTHER)
         leases = {lease.target.host: lease for lease in await stage.take()}
-        assert await stage.frontier.approach(leases["a"].token, ONE)
-        assert not await stage.frontier.approach(leases["a"].token, OTHER)
+        assert await stage.frontier.may_ask_at(leases["a"].token, ONE)
+        assert not await stage.frontier.may_ask_at(leases["a"].token, OTHER)
         (lease,) = await stage.next_leases()
         assert (lease.target.host, lease.address) == ("a", OTHER)
 

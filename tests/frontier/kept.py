@@ -51,7 +51,9 @@ class InMemory:
     def open(self, rules: FrontierRules, clock: stage.FakeClock) -> EmbeddedFrontier:
         tables, groups = self._tables, self._groups
         rows = MemoryReader(tables).rows
-        return EmbeddedFrontier(tables, rows, lambda signature: groups.place([signature])[0], b"k" * 16, rules, clock)
+        return EmbeddedFrontier(
+            tables, rows, lambda signature: groups.group_of([signature])[0], b"k" * 16, rules, clock
+        )
 
     def view(self) -> CrawlView:
         return CrawlView([MemoryReader(self._tables)], lambda _: 0)

@@ -356,11 +356,11 @@ async def test_groups_of_texts_survive(folder: Path) -> None:
     clock = FakeClock()
     signature = signature_of("what somebody wrote and others copied").to_bytes()
     stage = Stage(rocks_frontier(folder, RULES, clock), clock)
-    first = await stage.frontier.place(signature)
+    first = await stage.frontier.group_of(signature)
     await stage.add("http://a/1")
     await stage.frontier.close()
     stage = Stage(rocks_frontier(folder, RULES, clock), clock)
-    again = await stage.frontier.place(signature)
+    again = await stage.frontier.group_of(signature)
     assert first.is_first
     assert (again.group, again.is_first) == (first.group, False)
     await stage.frontier.close()
@@ -387,8 +387,8 @@ async def test_the_address_of_a_host_survives(folder: Path) -> None:
     stage = Stage(rocks_frontier(folder, RULES, clock), clock)
     await stage.add("a/1", "b/1")
     first, second = await stage.take()
-    assert await stage.frontier.approach(first.token, "192.0.2.1")
-    assert not await stage.frontier.approach(second.token, "192.0.2.1")
+    assert await stage.frontier.may_ask_at(first.token, "192.0.2.1")
+    assert not await stage.frontier.may_ask_at(second.token, "192.0.2.1")
     await stage.frontier.close()
     clock.advance(10.0)
     stage = Stage(rocks_frontier(folder, RULES, clock), clock)
@@ -404,7 +404,7 @@ async def test_a_crowd_behind_one_address_leaves_memory(folder: Path) -> None:
     stage = Stage(frontier, clock)
     await stage.add(*(f"h{number}/" for number in range(300)))
     for lease in await stage.take():
-        if await stage.frontier.approach(lease.token, "192.0.2.1"):
+        if await stage.frontier.may_ask_at(lease.token, "192.0.2.1"):
             await stage.read_robots(lease)
     clock.advance(1.0)
     await stage.take()

@@ -207,9 +207,9 @@ def test_tables_of_another_version_are_refused(folder: Path, opens: Callable[[Pa
 async def test_groups_of_texts_are_kept_with_the_next_write(folder: Path) -> None:
     signature = signature_of("what somebody wrote and others copied")
     tables = RocksTables(folder, **EXACT)
-    first = tables.place(signature)
+    first = tables.group_of(signature)
     assert first.is_first
-    assert not tables.place(signature).is_first, "seen before it is written"
+    assert not tables.group_of(signature).is_first, "seen before it is written"
     reader = Database(folder, is_secondary=True)
     assert reader.groups is not None
     assert list(reader.groups.signatures.keys()) == []
@@ -219,7 +219,7 @@ async def test_groups_of_texts_are_kept_with_the_next_write(folder: Path) -> Non
     assert not tables._planner._sketches, "from now on the database is asked"
     await tables.close()
     tables = RocksTables(folder, **EXACT)
-    again = tables.place(signature)
+    again = tables.group_of(signature)
     assert (again.group, again.is_first) == (first.group, False)
     await tables.close()
 
@@ -227,10 +227,10 @@ async def test_groups_of_texts_are_kept_with_the_next_write(folder: Path) -> Non
 async def test_groups_that_no_write_followed_are_kept_by_a_clean_close(folder: Path) -> None:
     signature = signature_of("what somebody wrote and others copied")
     tables = RocksTables(folder, **EXACT)
-    assert tables.place(signature).is_first
+    assert tables.group_of(signature).is_first
     await tables.close()
     tables = RocksTables(folder, **EXACT)
-    assert not tables.place(signature).is_first
+    assert not tables.group_of(signature).is_first
     await tables.close()
 
 

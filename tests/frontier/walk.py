@@ -163,7 +163,7 @@ class Walk:
         for _ in range(rounds):
             for worker in range(WORKERS):
                 self.take(worker, draw.choice([1, 3, 1000]))
-            self.approach(draw)
+            self.may_ask_at(draw)
             self.settle(draw, [name for name in sorted(self.leases) if draw.random() < 0.9])
             self.clock.advance(pause)
 
@@ -196,18 +196,18 @@ class Walk:
     def told_by(self, lease: Lease) -> tuple[object, ...]:
         return (lease.target, lease.expires_at, lease.robots_at, lease.validators, lease.address, lease.site_at)
 
-    def approach(self, draw: Random) -> None:
+    def may_ask_at(self, draw: Random) -> None:
         """Some leases find their hosts at an address; all must agree on whether it is free."""
         for name in sorted(self.leases) if self.origins is SHARED_ORIGINS else ():
             if draw.random() < 0.6:
-                if not self._approach(name, draw.choice(ADDRESSES)):
+                if not self._ask_at(name, draw.choice(ADDRESSES)):
                     self.spent.append(self.leases.pop(name))
             elif draw.random() < 0.2:
                 self._same_by_lease(name, lambda frontier, token: frontier.give_back(token))
                 self.spent.append(self.leases.pop(name))
 
-    def _approach(self, name: str, address: str) -> bool:
-        return self._same_by_lease(name, lambda frontier, token: frontier.approach(token, address))
+    def _ask_at(self, name: str, address: str) -> bool:
+        return self._same_by_lease(name, lambda frontier, token: frontier.may_ask_at(token, address))
 
     def _same_by_lease(self, name: str, work: Callable[[EmbeddedFrontier, int], Coroutine[Any, Any, T]]) -> T:
         leases = self.leases[name]

@@ -16,13 +16,14 @@ from hypothesis import strategies as st
 
 from lycosa.fetch.coding import decode
 from lycosa.model import OutcomeKind, Settlement, Target, Visit
+from lycosa.process.frames import Answer, Call, Client, Server
+from lycosa.process.messages import AskRobots, Leases, Orders, Settle, Take
 from lycosa.store.files import OPEN
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.journal import Journal, Row, read_rows
 from lycosa.store.record import RecordLost, members, parse_record, records
 from lycosa.store.repair import repair_file
 from lycosa.store.warc import warcinfo_record
-from lycosa.wire import Answer, AskRobots, Call, Client, Leases, Orders, Server, Settle, Take
 
 from .conftest import fuzz
 from .shapes import damaged

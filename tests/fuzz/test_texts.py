@@ -19,7 +19,9 @@ from lycosa.page.encoding import decode
 from lycosa.page.parser import PageParser
 from lycosa.page.sitemap import entries_allowed, parse_sitemap, posix_seconds
 from lycosa.policy.retry import retry_after_seconds
-from lycosa.policy.robots import RobotsMatcher, parse_robots, path_and_query, robots_verdict
+from lycosa.robots.match import RobotsMatcher
+from lycosa.robots.parse import parse_robots, path_and_query
+from lycosa.robots.verdict import robots_verdict
 from lycosa.settings import Settings
 from lycosa.url.canonical import ParsedUrl, parse, parse_seed
 from lycosa.url.domain import registered_domain

@@ -102,7 +102,7 @@ ELSEWHERE: dict[str, list[str]] = {
         "crawl/test_stop.py::test_hosts_without_readable_robots",
         "frontier/test_rocks.py::TestRocksFrontier::test_finished",
     ],
-    "G14": ["frontier/test_scale.py", "fetch/test_flight.py"],
+    "G14": ["frontier/test_scale.py", "fetch/test_body_budget.py"],
     "P3": ["crawl/test_exact.py::test_crawl_delays", "frontier/test_rocks.py::TestRocksFrontier::test_the_crawl_delay"],
     "P9": ["crawl/test_visits.py::test_a_revisit_asks_for_changes_only"],
     "P10": [
@@ -110,7 +110,7 @@ ELSEWHERE: dict[str, list[str]] = {
         "crawl/test_visits.py::test_what_a_site_wants",
         "cli/test_export.py::test_pages_are_left_out",
     ],
-    "R": ["crawl/test_robots_answers.py", "policy/test_robots.py", "policy/test_robots_conformance.py"],
+    "R": ["crawl/test_robots_answers.py", "robots/test_robots.py", "robots/test_robots_conformance.py"],
     "S1": ["fetch/test_gate.py", "crawl/test_gate.py"],
     "S6": ["frontier/test_poisoned.py"],
     "S11": ["fetch/test_tls.py"],

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from lycosa.crawler import MAX_ROBOTS_REDIRECTS, MAX_SITEMAP_NESTING
+from lycosa.crawl.visit import MAX_ROBOTS_REDIRECTS, MAX_SITEMAP_NESTING
 from lycosa.fetch import coding, dns, head
 from lycosa.page.sitemap import MAX_SITEMAP_BYTES, MAX_SITEMAP_ENTRIES
-from lycosa.policy.robots import MAX_ROBOTS_BYTES
+from lycosa.robots.parse import MAX_ROBOTS_BYTES
 from lycosa.settings import Settings
 from lycosa.url.canonical import Rejection, parse
 

@@ -23,7 +23,8 @@ from lycosa.frontier.rocks.database import Database
 from lycosa.frontier.tables import QUEUE
 from lycosa.page.parser import PageParser
 from lycosa.page.sitemap import parse_sitemap
-from lycosa.policy.robots import RobotsMatcher, parse_robots
+from lycosa.robots.match import RobotsMatcher
+from lycosa.robots.parse import parse_robots
 from lycosa.settings import Settings
 from lycosa.simweb import Exchange, HandWeb, make_reply
 from lycosa.simweb.hostile.traps import html

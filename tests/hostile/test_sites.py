@@ -11,10 +11,10 @@ import pytest
 
 from lycosa.model import Kind, Lease, Refusal, Target, Validators
 from lycosa.outcome import Refused, Stored
-from lycosa.policy import traps
 from lycosa.simweb.hostile.traps import babble, fresh
-from lycosa.site import MAX_KNOWN, Found, Site, spot_of
-from lycosa.sitebook import PROBE_PATH
+from lycosa.site import traps
+from lycosa.site.judge import PROBE_PATH
+from lycosa.site.notes import MAX_KNOWN, Found, Site, spot_of
 
 from .walk import Answer, Walk, Web
 
@@ -203,9 +203,9 @@ async def test_workers_that_take_turns_with_a_domain_know_as_much_as_one() -> No
     workers = []
     for _ in range(4):
         walk.begin()
-        workers.append(walk.sitebook)
+        workers.append(walk.judge)
     for requests in count(1):
-        walk.sitebook = workers[requests % 4]
+        walk.judge = workers[requests % 4]
         if len((await walk.run(max_requests=requests)).asked) < requests:
             break
     assert found_on(walk, "site.test") == found_on(alone, "site.test")
@@ -216,7 +216,7 @@ async def test_notes_are_small(site: Callable[[str], Answer]) -> None:
     walk = await Walk(site, "http://site.test/").run()
     _, notes = walk.notes.kept["site.test"]
     assert len(notes) <= 6_000
-    assert walk.sitebook._sites["site.test"].weight <= 1_000
+    assert walk.judge._sites["site.test"].weight <= 1_000
 
 
 async def test_notes_of_a_hostile_site_are_small() -> None:
@@ -233,7 +233,7 @@ async def test_notes_of_a_hostile_site_are_small() -> None:
     walk = await Walk(site, "http://site.test/", domain_pages=0).run(max_requests=300)
     _, notes = walk.notes.kept["site.test"]
     assert len(notes) <= 8_000
-    assert walk.sitebook._sites["site.test"].weight <= 3_000
+    assert walk.judge._sites["site.test"].weight <= 3_000
 
 
 # ---- the same page under many URLs
@@ -383,7 +383,7 @@ async def test_the_robots_files_of_a_farm_are_not_all_asked_for() -> None:
     for number in range(500):
         host = f"h{number}.farm.test"
         target = Target(f"http://{host}/robots.txt", host, b"", Kind.ROBOTS, origin=f"http://{host}")
-        refused += await walk.sitebook.refusal(Lease(number + 1, target, 0.0)) is not None
+        refused += await walk.judge.refusal(Lease(number + 1, target, 0.0)) is not None
     assert refused == 450
 
 

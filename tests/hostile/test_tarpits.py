@@ -13,7 +13,7 @@ from lycosa.settings import Settings
 from lycosa.simweb import Behaviour, Exchange, HandWeb
 from lycosa.simweb.hostile import BEHAVIOURS
 from lycosa.simweb.hostile.traps import html
-from lycosa.sitebook import PROBE_PATH
+from lycosa.site.judge import PROBE_PATH
 
 from .conftest import SHORT, HandCrawl
 

@@ -18,7 +18,7 @@ import pytest
 from lycosa import Crawler
 from lycosa.cli.main import main
 from lycosa.simweb.hostile import TRAPS, HostileWeb, Trap
-from lycosa.sitebook import PROBE_PATH
+from lycosa.site.judge import PROBE_PATH
 
 from ..crawl.command import Ended, crawl
 

@@ -11,13 +11,24 @@ from hashlib import sha1
 from itertools import count
 from typing import Any, NamedTuple
 
-from lycosa.build import make_discovery, make_sitebook, parse_seeds, seed_targets
-from lycosa.discovery import Discovery
-from lycosa.gist import Gist
-from lycosa.model import Failure, Kind, Lease, Page, Placement, RawLink, Refusal, Response, Target, Validators
+from lycosa.build import make_discovery, make_judge, parse_seeds, seed_targets
+from lycosa.crawl.discovery import Discovery
+from lycosa.model import (
+    Failure,
+    Kind,
+    Lease,
+    Page,
+    PageDigest,
+    Placement,
+    RawLink,
+    Refusal,
+    Response,
+    Target,
+    Validators,
+)
 from lycosa.outcome import Duplicate, Failed, Moved, Read, Refused, Settled, Stored, urls_found
 from lycosa.settings import from_values
-from lycosa.sitebook import Learnt, Sitebook
+from lycosa.site.judge import Learnt, SiteJudge
 
 KEY = bytes(16)
 
@@ -79,7 +90,7 @@ class Walk:
     def begin(self) -> None:
         """A worker starts, and knows nothing but what was kept."""
         self.discovery: Discovery = make_discovery(self._settings, self._seeds, KEY)
-        self.sitebook: Sitebook = make_sitebook(self._settings, self._seeds, KEY, self.notes)  # type: ignore[arg-type]
+        self.judge: SiteJudge = make_judge(self._settings, self._seeds, KEY, self.notes)  # type: ignore[arg-type]
 
     def add(self, targets: Iterable[Target]) -> None:
         for target in targets:
@@ -97,15 +108,15 @@ class Walk:
     async def visit(self, target: Target, validators: Validators | None = None) -> Settled:
         domain = ".".join(target.host.split(".")[-2:])
         lease = Lease(next(self._tokens), target, 0.0, validators=validators, site_at=self.notes.version(domain))
-        outcome = await self.sitebook.refusal(lease) or self._ask(lease)
-        learnt = self.sitebook.learn(lease, outcome)
+        outcome = await self.judge.refusal(lease) or self._ask(lease)
+        learnt = self.judge.learn(lease, outcome)
         self.learnt.append(learnt)
         if isinstance(outcome, Refused):
             self.refused[target.url] = outcome
         if learnt.news:
             self.notes.kept[learnt.news.domain] = (learnt.news.version, learnt.news.notes)
         self._known.update(learnt.known)
-        found = urls_found(outcome) + learnt.errands
+        found = urls_found(outcome) + learnt.probes
         self.add(found)
         self.discovery.remembered.add(each.fingerprint for each in found)
         return outcome
@@ -118,17 +129,17 @@ class Walk:
         response = Response(target.url, answer.status, [], body, body, b"", b"", "", "h2", 0.0, 0.0)
         page = html_page(answer)
         if target.kind is Kind.PROBE:
-            self.sitebook.learn_probe(lease, page.text if answer.status == 200 else "")
+            self.judge.learn_probe(lease, page.text if answer.status == 200 else "")
             return Read(response, [])
         if answer.location:
             return Moved(response, *self.discovery.of_redirect(target, answer.location))
         if answer.status != 200:
             return Failed(Failure.STATUS, str(answer.status), response)
-        if self.sitebook.is_soft_404(lease, page):
+        if self.judge.is_soft_404(lease, page):
             return Failed(Failure.SOFT_404, "", response)
-        links, discovered = self.discovery.of_page(target, page, self.sitebook.renaming(lease))
+        links, discovered = self.discovery.of_page(target, page, self.judge.renaming(lease))
         digest = sha1(body).digest()
         original = self._stored.setdefault(digest, target.url)
-        gist = Gist(text_digest=sha1(answer.text.encode()).digest() if answer.text else b"")
-        common = (response, page, links, discovered, digest, gist, Placement())
+        page_digest = PageDigest(text_digest=sha1(answer.text.encode()).digest() if answer.text else b"")
+        common = (response, page, links, discovered, digest, page_digest, Placement())
         return Stored(*common) if original == target.url else Duplicate(*common, original)

@@ -128,7 +128,7 @@ def test_links_of_nutch(number: int, case: dict[str, Any]) -> None:
 
 
 NUTCH_EDGES_DIFFER = {
-    3: "the suite lists two readings of one relative link, and wants either",
+    3: "the suite lists two watchdog of one relative link, and wants either",
     7: "the suite lists a form's action as wanted where the test refuses it, as lycosa does",
 }
 

@@ -22,7 +22,7 @@ from lycosa.audit.files import Kept, Row, look_for_open_files, records_of, rows_
 from lycosa.audit.report import Report, Rule
 from lycosa.errors import SettingsError
 from lycosa.frontier.view import CrawlView
-from lycosa.observe.crawl_sql import has_frontier, open_view
+from lycosa.inspect.sql import has_frontier, open_view
 from lycosa.settings import Settings
 from lycosa.store.folder import CrawlFolder
 from lycosa.url.domain import registered_domain

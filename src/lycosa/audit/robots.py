@@ -10,7 +10,9 @@ from collections.abc import Iterable
 from lycosa.audit.files import Row
 from lycosa.audit.report import Report, Rule
 from lycosa.model import origin_of
-from lycosa.policy.robots import RobotsMatcher, RobotsRecord, path_and_query, product_token, robots_verdict
+from lycosa.robots.match import RobotsMatcher
+from lycosa.robots.parse import path_and_query, product_token
+from lycosa.robots.verdict import RobotsRecord, robots_verdict
 from lycosa.store.read import RecordLost, read_response
 
 

@@ -15,7 +15,7 @@ from lycosa.store.objects import ObjectPlace, Objects
 
 if TYPE_CHECKING:
     from lycosa.observe.progress import Style
-    from lycosa.parent import Parent
+    from lycosa.process.supervisor import Supervisor
     from lycosa.settings import Settings
     from lycosa.store.folder import CrawlFolder
     from lycosa.url.canonical import ParsedUrl
@@ -94,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
     import uvloop
 
     from lycosa.build import hold_folder, is_shared, parse_seeds, read_seeds
-    from lycosa.parent import Parent
+    from lycosa.process.supervisor import Supervisor
     from lycosa.store.folder import CrawlFolder
     from lycosa.store.shipper import Shipper
 
@@ -109,7 +109,7 @@ def run(options: argparse.Namespace) -> int:
         raise SettingsError(f"{options.folder}: a crawl into an object store needs a --frontier redis://…")
     folder, lock = hold_folder(whole, settings)
     with lock:
-        parent = Parent(
+        parent = Supervisor(
             _settings(options, folder),
             folder,
             lock.fd,
@@ -125,11 +125,11 @@ def _spool(options: argparse.Namespace) -> Path:
     return options.spool or spool_of(options.folder)
 
 
-async def _crawl(options: argparse.Namespace, parent: Parent, folder: CrawlFolder, seeds: list[ParsedUrl]) -> int:
+async def _crawl(options: argparse.Namespace, parent: Supervisor, folder: CrawlFolder, seeds: list[ParsedUrl]) -> int:
     import msgspec
 
     from lycosa.observe.progress import Progress, summary
-    from lycosa.parent import Ending
+    from lycosa.process.supervisor import Ending
 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -12,7 +12,7 @@ import msgspec
 
 from lycosa.cli import show
 from lycosa.errors import LycosaError, SettingsError
-from lycosa.policy.usage import PURPOSES
+from lycosa.robots.usage import PURPOSES
 
 if TYPE_CHECKING:
     import duckdb
@@ -95,7 +95,7 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _write(folder: CrawlFolder, options: argparse.Namespace, out: Path) -> int:
-    from lycosa.observe.crawl_sql import check_reads_only, connect_for
+    from lycosa.inspect.sql import check_reads_only, connect_for
     from lycosa.settings import load
 
     # Made of the choices above and of what the user may ask of `lycosa query` as well.

@@ -72,8 +72,8 @@ def add_parser(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from lycosa.build import gist_reader, page_parser
-    from lycosa.gist import telling_text
+    from lycosa.build import digester, page_parser
+    from lycosa.page.digest import telling_text
     from lycosa.page.encoding import decode
     from lycosa.page.media import Media, media_of
     from lycosa.page.summary import summarise
@@ -84,14 +84,14 @@ def run(options: argparse.Namespace) -> int:
     links = _links(settings, source.url, page)
     decoded, media = decode(source.body, source.content_type), media_of(source.content_type, source.body)
     text, count = telling_text(page), settings.summary_sentences
-    gist = gist_reader(settings).read(page)
+    page_digest = digester(settings).read(page)
     facts = msgspec.structs.asdict(page) | {
         "url": source.url,
         "media": media.name.lower(),
         "charset_source": decoded.source if page.charset else "",
-        "language": gist.language,
+        "language": page_digest.language,
         "declared_language": page.language,
-        "text_digest": gist.text_digest.hex(),
+        "text_digest": page_digest.text_digest.hex(),
         "links": links,
     }
     if options.json:

@@ -53,7 +53,7 @@ def add_parser(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     import duckdb
 
-    from lycosa.observe.crawl_sql import check_reads_only, connect_for
+    from lycosa.inspect.sql import check_reads_only, connect_for
 
     sql = sys.stdin.read() if options.sql == "-" else options.sql
     check_reads_only(sql)

@@ -14,7 +14,8 @@ from lycosa.cli import show
 from lycosa.errors import VisitError
 
 if TYPE_CHECKING:
-    from lycosa.policy.robots import RobotsRecord, Rule
+    from lycosa.robots.parse import Rule
+    from lycosa.robots.verdict import RobotsRecord
     from lycosa.settings import Settings
     from lycosa.url.canonical import ParsedUrl
 
@@ -85,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
 async def _fetch(settings: Settings, url: ParsedUrl) -> _Found:
     from lycosa.build import make_fetcher
     from lycosa.clock import steady_clock
-    from lycosa.policy.robots import MAX_ROBOTS_BYTES
+    from lycosa.robots.parse import MAX_ROBOTS_BYTES
     from lycosa.url.canonical import ParsedUrl, parse
 
     fetcher = make_fetcher(settings, steady_clock())
@@ -109,7 +110,9 @@ async def _fetch(settings: Settings, url: ParsedUrl) -> _Found:
 
 def decide(settings: Settings, url: ParsedUrl, status: int | None, body: bytes) -> Report:
     """What an answer to the request for robots.txt means for a URL."""
-    from lycosa.policy.robots import RobotsMatcher, path_and_query, product_token, robots_verdict
+    from lycosa.robots.match import RobotsMatcher
+    from lycosa.robots.parse import path_and_query, product_token
+    from lycosa.robots.verdict import robots_verdict
 
     agent = product_token(settings.user_agent)
     record = robots_verdict(status, body, agent, time.time())
@@ -133,7 +136,7 @@ def decide(settings: Settings, url: ParsedUrl, status: int | None, body: bytes) 
 
 
 def _reason(record: RobotsRecord, rule: Rule | None) -> str:
-    from lycosa.policy.robots import RobotsKind
+    from lycosa.robots.verdict import RobotsKind
 
     if record.kind is RobotsKind.ALLOW_ALL:
         return "there is no robots.txt, so everything is allowed"
@@ -147,7 +150,7 @@ def line_of(body: bytes, agent: str, rule: Rule) -> int:
 
     Told by the parser itself: it is the line without which the rule does not hold.
     """
-    from lycosa.policy.robots import parse_robots
+    from lycosa.robots.parse import parse_robots
 
     lines = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
     alike = [

@@ -123,7 +123,7 @@ def opened_crawl(options: argparse.Namespace) -> Iterator[OpenedCrawl]:
             yield crawl
         return
     from lycosa.build import read_seeds
-    from lycosa.observe.crawl_sql import has_frontier, open_view
+    from lycosa.inspect.sql import has_frontier, open_view
 
     with opened_folder(options) as folder, ExitStack() as stack:
         view = stack.enter_context(open_view(folder)) if has_frontier(folder) else None

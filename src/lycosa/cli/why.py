@@ -165,7 +165,7 @@ class _Inquiry:
 
     def _meaningless(self) -> list[str]:
         """What changes nothing in URLs of this origin, as the crawl has found."""
-        from lycosa.site import Site
+        from lycosa.site.notes import Site
 
         domain = self._link.domain
         site = Site(domain, is_seeded=False, raw=self._view.site(domain))
@@ -173,7 +173,7 @@ class _Inquiry:
 
     def _learnt_fingerprint(self) -> bytes | None:
         """The fingerprint under which the URL is known by what was learnt of its site; None if by nothing."""
-        from lycosa.policy.variants import without
+        from lycosa.site.variants import without
 
         key = self._policy.key(self._link.origin, self._parsed.path_and_query)
         path_at = key.find("/", 8)
@@ -278,8 +278,10 @@ class _Inquiry:
 
     def _robots_facts(self) -> list[tuple[str, str]]:
         """What the crawl's robots record for this origin says of the URL."""
-        from lycosa.policy.robots import RobotsKind, RobotsMatcher, path_and_query
-        from lycosa.rulebook import Ruling
+        from lycosa.robots.cache import Ruling
+        from lycosa.robots.match import RobotsMatcher
+        from lycosa.robots.parse import path_and_query
+        from lycosa.robots.verdict import RobotsKind
 
         origin = origin_of(self._link.url)
         raw = self._view.robots(origin)
@@ -305,7 +307,7 @@ class _Inquiry:
     def _robots_line(self, url: str, rule: tuple[bool, str]) -> str:
         """Where the rule stands in the file, if the file is still at hand."""
         from lycosa.cli.robots import line_of
-        from lycosa.policy.robots import product_token
+        from lycosa.robots.parse import product_token
         from lycosa.store.read import RecordLost, response_of_visit, versions
 
         if self._folder is None:

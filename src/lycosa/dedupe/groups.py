@@ -42,7 +42,7 @@ class Plan(NamedTuple):
 class ContentGroups(Protocol):
     """Puts texts into groups, one after the other. Asking again for the same text changes nothing."""
 
-    def place(self, signatures: Sequence[Signature]) -> list[Placement]:
+    def group_of(self, signatures: Sequence[Signature]) -> list[Placement]:
         """The groups of these texts, each seeing those before it. Kept on return."""
 
     def __len__(self) -> int:

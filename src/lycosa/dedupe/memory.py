@@ -19,7 +19,7 @@ class MemoryContentGroups:
     def __len__(self) -> int:
         return len(self._sketches)
 
-    def place(self, signatures: Sequence[Signature]) -> list[Placement]:
+    def group_of(self, signatures: Sequence[Signature]) -> list[Placement]:
         return [self._place(signature) for signature in signatures]
 
     def close(self) -> None:

@@ -92,7 +92,7 @@ class RocksContentGroups:
         assert self._tables, "open"
         return int(self._tables.signatures.property_int_value("rocksdb.estimate-num-keys") or 0)
 
-    def place(self, signatures: Sequence[Signature]) -> list[Placement]:
+    def group_of(self, signatures: Sequence[Signature]) -> list[Placement]:
         batch = WriteBatch(raw_mode=True)
         placements = [self._planner.plan(batch, signature) for signature in signatures]
         if len(batch):

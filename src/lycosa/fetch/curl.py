@@ -17,15 +17,15 @@ from typing import Any, NamedTuple
 import pycurl
 
 from lycosa.errors import AddressRefused, Shortage, Unreachable, VisitError
+from lycosa.fetch.body_budget import BodyBudget
 from lycosa.fetch.coding import content_codings, decode
+from lycosa.fetch.connectivity import Connectivity
 from lycosa.fetch.dns import Resolver, literal_address
-from lycosa.fetch.flight import Flight
+from lycosa.fetch.errors import CurlTrouble, trouble_of
 from lycosa.fetch.gate import AddressGate
 from lycosa.fetch.head import Authority, Head, HeadLimits, read_head, request_head, request_lines, split_url
-from lycosa.fetch.line import Line
 from lycosa.fetch.multi import Multi
-from lycosa.fetch.trouble import Trouble, trouble_of
-from lycosa.fetch.turns import Turns
+from lycosa.fetch.spacing import RequestSpacing
 from lycosa.model import Failure, Response
 from lycosa.settings import Settings
 
@@ -72,7 +72,7 @@ class _Slot:
         "window_bytes",
     )
 
-    def __init__(self, easy: pycurl.Curl, flight: Flight, abort: Callable[[_Slot, Trouble], None]) -> None:
+    def __init__(self, easy: pycurl.Curl, flight: BodyBudget, abort: Callable[[_Slot, CurlTrouble], None]) -> None:
         self.easy = easy
         self.abort = abort
         self.flight = flight
@@ -80,7 +80,7 @@ class _Slot:
         self.chunks: list[bytes] = []
         self.address = ""
         self.request_lines: list[bytes] = []
-        self.done: asyncio.Future[Trouble | None]
+        self.done: asyncio.Future[CurlTrouble | None]
 
     def begin(self, loop: asyncio.AbstractEventLoop, max_bytes: int) -> None:
         self.lines.clear()
@@ -132,12 +132,12 @@ class CurlFetcher:
         *,
         ca_file: str = "",
         sweep_seconds: float = 1.0,
-        turns: Turns | None = None,
+        turns: RequestSpacing | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._settings = settings
         self._resolver = resolver
-        self._line = Line(resolver)
+        self._line = Connectivity(resolver)
         self._gate = gate
         # The bundle that libcurl was built with may lie where another Linux keeps it.
         self._ca_file = ca_file or ssl.get_default_verify_paths().cafile
@@ -147,7 +147,7 @@ class CurlFetcher:
         self._limits = HeadLimits(settings.max_header_lines, settings.max_header_bytes, settings.max_header_line_bytes)
         self._lines = request_lines(settings.user_agent, ())
         self._open_requests = asyncio.Semaphore(settings.connections)
-        self._flight = Flight(settings.max_flight_bytes)
+        self._flight = BodyBudget(settings.max_flight_bytes)
         self._one_long_body = asyncio.Lock()
         self._idle: list[_Slot] = []
         self._busy: dict[pycurl.Curl, _Slot] = {}
@@ -217,7 +217,7 @@ class CurlFetcher:
         """End every exchange under way, every connection and every look-up."""
         self._is_closed = True
         for slot in list(self._busy.values()):
-            self._abort(slot, Trouble(Failure.RESET, "the fetcher was closed"))
+            self._abort(slot, CurlTrouble(Failure.RESET, "the fetcher was closed"))
         if self._sweeper is not None:
             self._sweeper.cancel()
         if self._multi is not None:
@@ -336,7 +336,7 @@ class CurlFetcher:
         if self._busy.pop(slot.easy, None) is not None and self._multi is not None:
             self._multi.stop(slot.easy)
 
-    def _abort(self, slot: _Slot, trouble: Trouble) -> None:
+    def _abort(self, slot: _Slot, trouble: CurlTrouble) -> None:
         self._stop(slot)
         if not slot.done.done():
             slot.done.set_result(trouble)
@@ -349,7 +349,7 @@ class CurlFetcher:
                 self._abort(slot, trouble)
         self._sweeper = self._loop.call_later(self._sweep_seconds, self._sweep) if self._busy else None
 
-    def _overdue(self, slot: _Slot, now: float) -> Trouble | None:
+    def _overdue(self, slot: _Slot, now: float) -> CurlTrouble | None:
         settings, received = self._settings, slot.received_bytes
         if not received:
             return self._unanswered(slot, now)
@@ -362,14 +362,14 @@ class CurlFetcher:
                 slot.window_at = now
             slot.moved_bytes, slot.moved_at = received, now
         elif now - slot.moved_at > settings.idle_seconds:
-            return Trouble(Failure.TIMEOUT, f"nothing came for {settings.idle_seconds:g} s")
+            return CurlTrouble(Failure.TIMEOUT, f"nothing came for {settings.idle_seconds:g} s")
         if now - slot.window_at >= SPEED_WINDOW_SECONDS:
             if received - slot.window_bytes < settings.min_bytes_per_second * SPEED_WINDOW_SECONDS:
-                return Trouble(Failure.SLOW, f"less than {settings.min_bytes_per_second} bytes/s")
+                return CurlTrouble(Failure.SLOW, f"less than {settings.min_bytes_per_second} bytes/s")
             slot.window_at, slot.window_bytes = now, received
         return None
 
-    def _unanswered(self, slot: _Slot, now: float) -> Trouble | None:
+    def _unanswered(self, slot: _Slot, now: float) -> CurlTrouble | None:
         limit = self._settings.first_byte_seconds
         if now - slot.started <= limit:
             return None
@@ -377,9 +377,9 @@ class CurlFetcher:
         # Still connecting: libcurl's own limit is for that.
         if not asked_after or now - slot.started - asked_after <= limit:
             return None
-        return Trouble(Failure.TIMEOUT, f"no answer within {limit:g} s")
+        return CurlTrouble(Failure.TIMEOUT, f"no answer within {limit:g} s")
 
-    def _response(self, request: _Request, slot: _Slot, trouble: Trouble | None, started_at: float) -> Response:
+    def _response(self, request: _Request, slot: _Slot, trouble: CurlTrouble | None, started_at: float) -> Response:
         seconds = time.monotonic() - slot.started
         if slot.is_refused:
             raise AddressRefused(Failure.ADDRESS, f"{slot.address} is not open to this crawl", sent=False)
@@ -412,10 +412,10 @@ class CurlFetcher:
         )
 
 
-def _truncation(slot: _Slot, head: Head | None, trouble: Trouble | None) -> str:
+def _truncation(slot: _Slot, head: Head | None, trouble: CurlTrouble | None) -> str:
     """Why the body was cut, or an empty string; raises `Unreachable` when there is nothing to keep."""
     if head is None:
-        trouble = trouble or Trouble(Failure.PROTOCOL, "no response head")
+        trouble = trouble or CurlTrouble(Failure.PROTOCOL, "no response head")
     elif slot.room < 0:
         return "length"
     elif trouble is None:

@@ -82,8 +82,8 @@ class EmbeddedFrontier:
     async def settle(self, settlements: Sequence[Settlement]) -> list[int]:
         return await self._scheduler.settle(settlements)
 
-    async def approach(self, token: int, address: str) -> bool:
-        return await self._scheduler.approach(token, address)
+    async def may_ask_at(self, token: int, address: str) -> bool:
+        return await self._scheduler.may_ask_at(token, address)
 
     async def give_back(self, token: int) -> None:
         await self._scheduler.give_back(token)
@@ -102,7 +102,7 @@ class EmbeddedFrontier:
     async def original_of(self, digest: bytes, url: str, token: int) -> str:
         return await self._claims.original_of(digest, url, token)
 
-    async def place(self, signature: bytes) -> Placement:
+    async def group_of(self, signature: bytes) -> Placement:
         return self._place(Signature.from_bytes(signature))
 
     async def release(self, worker: int) -> int:
@@ -170,7 +170,7 @@ def memory_frontier(rules: FrontierRules, clock: Clock | None = None) -> Embedde
     """For short crawls from a program: nothing survives the process."""
     tables = MemoryTables()
     groups, rows = MemoryContentGroups(), MemoryReader(tables).rows
-    place = lambda signature: groups.place([signature])[0]  # noqa: E731
+    place = lambda signature: groups.group_of([signature])[0]  # noqa: E731
     return EmbeddedFrontier(tables, rows, place, secrets.token_bytes(16), rules, clock)
 
 
@@ -185,4 +185,4 @@ def rocks_frontier(folder: Path, rules: FrontierRules, clock: Clock | None = Non
         seen_capacity=rules.seen_capacity,
         seen_error=rules.seen_error,
     )
-    return EmbeddedFrontier(tables, tables.rows, tables.place, tables.crawl_key(), rules, clock)
+    return EmbeddedFrontier(tables, tables.rows, tables.group_of, tables.crawl_key(), rules, clock)

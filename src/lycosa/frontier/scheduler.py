@@ -255,12 +255,12 @@ class Scheduler:
         await self._tables.durable()
         return late
 
-    async def approach(self, token: int, address: str) -> bool:
+    async def may_ask_at(self, token: int, address: str) -> bool:
         async with self._lock:
             if not (held := self._leases.get(token)):
                 return False
             held.host.record.address = address
-            if place := self._spacing.approach(held.place, address, self._clock()):
+            if place := self._spacing.may_ask_at(held.place, address, self._clock()):
                 held.place = place
                 return True
             written = self._take_back(token)
@@ -427,7 +427,7 @@ class Scheduler:
     # ---- adding
 
     async def _add(self, batch: HostBatch, targets: Sequence[Target], fresh: set[bytes]) -> int:
-        """Queue what is new; errands, which may come again and again, always and first."""
+        """Queue what is new; probes, which may come again and again, always and first."""
         added = 0
         for target in sorted(targets, key=_is_page) if self.rules.max_queued_per_host else targets:
             host = None

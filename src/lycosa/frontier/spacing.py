@@ -78,7 +78,7 @@ class Spacing:
             del self._domains[domain]
         self._undo_address(address, token)
 
-    def approach(self, place: Place, address: str, now: float) -> Place | None:
+    def may_ask_at(self, place: Place, address: str, now: float) -> Place | None:
         """The host of a lease is at this address, so the request goes there now; None if it may not yet."""
         if not self._address_gap:
             return place

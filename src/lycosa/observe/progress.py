@@ -15,8 +15,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from lycosa.parent import Ending, Parent
 from lycosa.ports import Counts
+from lycosa.process.supervisor import Ending, Supervisor
 from lycosa.settings import Settings
 
 Style = Literal["human", "json", "quiet"]
@@ -27,7 +27,7 @@ MAX_SHOWN = 5
 class Progress:
     """Shows a crawl while it runs; leaves the screen as it found it."""
 
-    def __init__(self, parent: Parent, settings: Settings, style: Style) -> None:
+    def __init__(self, parent: Supervisor, settings: Settings, style: Style) -> None:
         self._parent = parent
         self._settings = settings
         self._style: Style = style
@@ -163,7 +163,7 @@ class Summary(msgspec.Struct, frozen=True):
             console.print(f"    and {more:,} more: `lycosa status` lists them")
 
 
-def summary(parent: Parent, place: object, ending: Ending) -> Summary:
+def summary(parent: Supervisor, place: object, ending: Ending) -> Summary:
     """The figures at the end of a crawl."""
     counts, tally = parent.counts(), parent.tally
     seconds = tally.seconds()
@@ -196,7 +196,7 @@ def summary(parent: Parent, place: object, ending: Ending) -> Summary:
     )
 
 
-def _line(parent: Parent, counts: Counts, rate: float) -> dict[str, object]:
+def _line(parent: Supervisor, counts: Counts, rate: float) -> dict[str, object]:
     line = {"at": time.time(), "pages_per_second": round(rate, 2), **msgspec.structs.asdict(counts)}
     return {**line, "paused": parent.paused} if parent.paused else line
 

@@ -6,7 +6,7 @@ import duckdb
 import msgspec
 
 from lycosa.errors import BackendLost
-from lycosa.observe.crawl_sql import has_frontier, open_view, shared_frontier
+from lycosa.inspect.sql import has_frontier, open_view, shared_frontier
 from lycosa.observe.report_svg import REST
 from lycosa.ports import Counts
 from lycosa.store.folder import CrawlFolder

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from zlib import crc32
 
-from lycosa.policy.template import template_of
 from lycosa.url.domain import registered_domain
+from lycosa.url.template import template_of
 
 # So many of a host's kinds are remembered: a site has few that pages come from at one time.
 MAX_KINDS = 8

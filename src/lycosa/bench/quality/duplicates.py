@@ -102,7 +102,7 @@ def simulated_texts(hosts: int) -> list[tuple[str, PageRef]]:
 def found_of_planted(texts: Sequence[tuple[str, PageRef]], seed: int) -> Found:
     """The groups of pages that arrive in an order drawn by lot."""
     shuffled = random.Random(seed).sample(texts, len(texts))
-    groups = [placement.group for placement in MemoryContentGroups().place([signature_of(t) for t, _ in shuffled])]
+    groups = [placement.group for placement in MemoryContentGroups().group_of([signature_of(t) for t, _ in shuffled])]
     originals = [original for _, original in shuffled]
     return Found(pairs(originals), pairs(groups), pairs(zip(groups, originals, strict=True)))
 
@@ -124,7 +124,7 @@ def edited(texts: Sequence[str]) -> list[Edit]:
     draws = random.Random(2)
     groups = MemoryContentGroups()
     edits = []
-    for text, leader in zip(texts, groups.place([signature_of(text) for text in texts]), strict=True):
+    for text, leader in zip(texts, groups.group_of([signature_of(text) for text in texts]), strict=True):
         if not leader.is_first:
             continue
         before = _shingles(text)

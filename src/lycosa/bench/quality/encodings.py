@@ -47,10 +47,10 @@ class Labelled(NamedTuple):
 
     def is_read_as(self, text: str) -> bool:
         """Whether this is the text that the label gives, by Python's reading of the label or by a browser's."""
-        return text.removeprefix("\ufeff") in readings(self.body, self.label)
+        return text.removeprefix("\ufeff") in watchdog(self.body, self.label)
 
 
-def readings(body: bytes, label: str) -> set[str]:
+def watchdog(body: bytes, label: str) -> set[str]:
     """The texts that a label gives; none where nothing here can decode it (EUC-TW, VISCII)."""
     known = [codec for codec in _CODECS.get(label, (label, "whatwg-" + label)) if is_codec(codec)]
     return {body.decode(codec, "replace").removeprefix("\ufeff") for codec in known}

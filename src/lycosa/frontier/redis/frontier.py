@@ -203,14 +203,14 @@ class RedisFrontier:
         late = {token for tokens in await asyncio.gather(*settling) for token in tokens}
         return [settlement.token for settlement in settlements if settlement.token in late]
 
-    async def approach(self, token: int, address: str) -> bool:
+    async def may_ask_at(self, token: int, address: str) -> bool:
         await self._ready()
         partition = self._partitions.get(self._home(token))
         is_lent = token in self._lent
         is_free = is_lent
         if partition and not is_lent:
             with self._losing(partition):
-                is_free = await partition.scheduler.approach(token, address)
+                is_free = await partition.scheduler.may_ask_at(token, address)
         if not is_free:
             return False
         if not self._has_company:
@@ -249,8 +249,8 @@ class RedisFrontier:
         await self._ready()
         return await self._contents.original_of(digest, url, token)
 
-    async def place(self, signature: bytes) -> Placement:
-        return self._like_texts.place([Signature.from_bytes(signature)])[0]
+    async def group_of(self, signature: bytes) -> Placement:
+        return self._like_texts.group_of([Signature.from_bytes(signature)])[0]
 
     async def release(self, worker: int) -> int:
         await self._ready()

@@ -89,7 +89,7 @@ class RocksTables:
         assert self._database.groups, "open"
         return self._database.groups
 
-    def place(self, signature: Signature) -> Placement:
+    def group_of(self, signature: Signature) -> Placement:
         """Where a text belongs. What that changes is seen at once, and kept with the next write, all of it or nothing.
 
         A crash before that forgets the text together with its visit.

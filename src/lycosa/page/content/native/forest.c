@@ -109,6 +109,7 @@ static void sum_anywhere(const Forest *forest, const uint8_t *columns, size_t st
 }
 
 #ifdef __x86_64__
+#include <cpuid.h>
 #include <immintrin.h>
 
 __attribute__((target("avx2"))) static void sum_by_avx2(const Forest *forest, const uint8_t *columns, size_t stride,
@@ -177,15 +178,31 @@ AVX512 static void sum_by_avx512(const Forest *forest, const uint8_t *columns, s
 
 typedef void (*Sum)(const Forest *, const uint8_t *, size_t, size_t, float *);
 
-static Sum best_sum(void) {
 #ifdef __x86_64__
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw"))
+/* The registers that the system saves when it changes threads, as bits of XCR0. */
+static unsigned saved_registers(void) {
+    unsigned a, b, c, d;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE))
+        return 0;
+    __asm__("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
+    return a;
+}
+
+static Sum best_sum(void) {
+    enum { AVX_SAVED = 0x06, AVX512_SAVED = 0xe6 };
+    /* Not by __builtin_cpu_supports, which needs a library that `zig cc` does not bring. */
+    unsigned a, has, c, d, saved = saved_registers();
+    if (!__get_cpuid_count(7, 0, &a, &has, &c, &d))
+        return sum_anywhere;
+    if ((has & bit_AVX512F) && (has & bit_AVX512BW) && (saved & AVX512_SAVED) == AVX512_SAVED)
         return sum_by_avx512;
-    if (__builtin_cpu_supports("avx2"))
-        return sum_by_avx2;
-#endif
+    return (has & bit_AVX2) && (saved & AVX_SAVED) == AVX_SAVED ? sum_by_avx2 : sum_anywhere;
+}
+#else
+static Sum best_sum(void) {
     return sum_anywhere;
 }
+#endif
 
 void forest_judge(const Forest *forest, const uint8_t *columns, size_t stride, size_t count, float *scores) {
     static Sum sum;

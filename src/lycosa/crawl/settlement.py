@@ -1,0 +1,192 @@
+"""What an outcome means: for the frontier, and for the tables of the store."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from lycosa.model import (
+    Failure,
+    Lease,
+    Links,
+    OutcomeKind,
+    Page,
+    Response,
+    Settlement,
+    Visit,
+)
+from lycosa.outcome import (
+    NO_LINKS,
+    Crashed,
+    Duplicate,
+    Failed,
+    Moved,
+    Read,
+    Refused,
+    Settled,
+    Stored,
+    Unchanged,
+    response_of,
+    urls_found,
+)
+from lycosa.policy.retry import may_pass, retry_after_seconds
+from lycosa.site.judge import Learnt
+from lycosa.store.warc import base32
+
+# Trouble on the way may pass; what the server said wrong, it will say again.
+_PASSING = frozenset({Failure.DNS, Failure.CONNECT, Failure.TIMEOUT, Failure.SLOW, Failure.RESET, Failure.STATUS})
+
+_KINDS: dict[type[Settled], OutcomeKind] = {
+    Stored: OutcomeKind.STORED,
+    Duplicate: OutcomeKind.DUPLICATE,
+    Unchanged: OutcomeKind.UNCHANGED,
+    Moved: OutcomeKind.MOVED,
+    Read: OutcomeKind.READ,
+    Refused: OutcomeKind.REFUSED,
+    Failed: OutcomeKind.FAILED,
+    Crashed: OutcomeKind.CRASHED,
+}
+
+
+class Kept(NamedTuple):
+    """A visit as it goes to the store."""
+
+    visit: Visit
+    response: Response | None
+    page: Page | None
+    links: Links
+
+
+def settlement_of(lease: Lease, outcome: Settled, learnt: Learnt) -> Settlement:
+    """The one place where an outcome becomes frontier state."""
+    response = response_of(outcome)
+    # Only of what was kept: a page must not count as unchanged since an error or a redirect.
+    is_kept = isinstance(outcome, Stored | Duplicate | Unchanged)
+    facts = Settlement(
+        token=lease.token,
+        outcome=_KINDS[type(outcome)],
+        reason=_encodable(reason_of(outcome)),
+        discovered=urls_found(outcome) + learnt.probes if learnt.probes else urls_found(outcome),
+        started_at=response.started_at if response else 0.0,
+        fetch_seconds=response.seconds if response else 0.0,
+        status=response.status if response else 0,
+        body_bytes=len(response.raw_body) if response else 0,
+        address=response.address if response else "",
+        etag=_validator(response, "etag") if is_kept else "",
+        last_modified=_validator(response, "last-modified") if is_kept else "",
+        retry_after_seconds=_retry_after(response),
+        site=learnt.news,
+        known=learnt.known,
+        connect_seconds=response.connect_seconds if response else 0.0,
+    )
+    match outcome:
+        case Stored():
+            return msgspec.structs.replace(facts, digest=outcome.digest, group=outcome.placement.group)
+        case Duplicate():
+            return msgspec.structs.replace(
+                facts, digest=outcome.digest, group=outcome.placement.group, original=outcome.original
+            )
+        case Unchanged():
+            past = lease.validators
+            assert past is not None
+            return msgspec.structs.replace(
+                facts,
+                digest=past.digest,
+                etag=facts.etag or past.etag,
+                last_modified=facts.last_modified or past.last_modified,
+            )
+        case Moved() | Read():
+            return msgspec.structs.replace(facts, robots=outcome.robots, sent=True)
+        case Failed():
+            is_ban = outcome.reason is Failure.BANNED
+            retry = is_ban or (outcome.reason in _PASSING and may_pass(facts.status))
+            return msgspec.structs.replace(facts, sent=outcome.sent, may_retry=retry, is_ban=is_ban)
+        case Refused():
+            return msgspec.structs.replace(facts, sent=False, robots=outcome.robots)
+        case Crashed():
+            return facts
+
+
+def visit_row(lease: Lease, outcome: Settled, now: float) -> Kept:
+    """The row that a visit leaves in the `pages` table, with what belongs to it."""
+    target, response = lease.target, response_of(outcome)
+    row = Visit(
+        url=target.url,
+        host=target.host,
+        fetched_at=response.started_at if response else now,
+        outcome=_KINDS[type(outcome)],
+        depth=target.depth,
+        referrer=target.referrer,
+        priority=target.priority,
+        error=reason_of(outcome),
+    )
+    if response:
+        row = msgspec.structs.replace(
+            row,
+            status=response.status,
+            media_type=response.header("content-type").partition(";")[0].strip().lower(),
+            etag=response.header("etag"),
+            last_modified=response.header("last-modified"),
+            fetch_seconds=response.seconds,
+            body_bytes=len(response.body) or len(response.raw_body),
+            truncated=response.truncated,
+        )
+    if not isinstance(outcome, Stored | Duplicate):
+        return Kept(row, response, None, NO_LINKS)
+    page = outcome.page
+    if page.noindex:
+        # The site does not want this text found: it stays out of every table.
+        page = msgspec.structs.replace(page, text="", content="", comments="", description="")
+    page_digest = outcome.page_digest
+    row = msgspec.structs.replace(
+        row,
+        charset=page.charset,
+        language=page_digest.language,
+        title=page.title,
+        description=page.description,
+        author=page.author,
+        published=page.published,
+        summary="" if page.noindex else page_digest.summary,
+        digest=f"sha1:{base32(outcome.digest)}",
+        text_digest=page_digest.text_digest.hex(),
+        group_id=outcome.placement.group.hex(),
+        original=outcome.original if isinstance(outcome, Duplicate) else "",
+        out_links=len(outcome.links.targets),
+        noindex=page.noindex,
+        usage=outcome.usage,
+    )
+    return Kept(row, response, page, outcome.links)
+
+
+def reason_of(outcome: Settled) -> str:
+    """Why a visit gave no page, in a few words; empty if it gave one."""
+    match outcome:
+        case Refused():
+            return f"{outcome.reason.value}: {outcome.detail}" if outcome.detail else outcome.reason.value
+        case Failed():
+            return f"{outcome.reason.value}: {outcome.detail}" if outcome.detail else outcome.reason.value
+        case Crashed():
+            return outcome.detail
+        case Moved():
+            return f"to {outcome.to}"
+        case Read():
+            return outcome.note
+        case _:
+            return ""
+
+
+def _encodable(text: str) -> str:
+    """The text without half surrogate pairs: what a library says of a page may have them, and no message can."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _validator(response: Response | None, name: str) -> str:
+    value = response.header(name) if response else ""
+    return value if len(value) <= 256 else ""
+
+
+def _retry_after(response: Response | None) -> float:
+    if response is None or response.status not in (429, 503):
+        return 0.0
+    return retry_after_seconds(response.header("retry-after"), response.started_at + response.seconds)

@@ -1,0 +1,245 @@
+"""The life of one URL, from lease to outcome."""
+
+from __future__ import annotations
+
+import asyncio
+from hashlib import sha1
+
+import msgspec
+
+from lycosa.clock import Clock, machine_clock
+from lycosa.crawl.discovery import Discovery
+from lycosa.errors import AddressRefused, BackendLost, NoNetwork, Shortage, VisitError
+from lycosa.model import Failure, Kind, Lease, Page, Refusal, Response, Target, Validators
+from lycosa.outcome import (
+    Crashed,
+    Deferred,
+    Duplicate,
+    Failed,
+    Moved,
+    Outcome,
+    Read,
+    Refused,
+    Stored,
+    Unchanged,
+)
+from lycosa.page.digest import Digester
+from lycosa.page.parser import PageParser
+from lycosa.page.sitemap import MAX_SITEMAP_BYTES, SitemapKind, parse_sitemap
+from lycosa.policy.ban import challenge_in
+from lycosa.ports import Dispatcher, Fetcher, Watchdog
+from lycosa.robots.cache import RobotsCache
+from lycosa.robots.parse import MAX_ROBOTS_BYTES
+from lycosa.robots.usage import Usage, refused, usage_in_headers
+from lycosa.site.judge import SiteJudge
+
+MAX_ROBOTS_REDIRECTS = 5
+MAX_SITEMAP_NESTING = 3
+# What a library says of a page may quote all of it.
+MAX_DETAIL_CHARACTERS = 500
+
+
+class _NotNow(Exception):
+    """Nothing must be sent under this lease; the frontier has it back."""
+
+
+class Visitor:
+    """Visits targets. Every visit ends in exactly one outcome."""
+
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        robots_cache: RobotsCache,
+        judge: SiteJudge,
+        parser: PageParser,
+        discovery: Discovery,
+        digester: Digester,
+        dispatch: Dispatcher,
+        clock: Clock,
+        max_redirects: int,
+        watchdog: Watchdog,
+        spaces_addresses: bool,
+    ) -> None:
+        self._fetcher = fetcher
+        self._robots_cache = robots_cache
+        self._judge = judge
+        self._parser = parser
+        self._discovery = discovery
+        self._digester = digester
+        self._dispatch = dispatch
+        self._clock = clock
+        self._max_redirects = max_redirects
+        self._watchdog = watchdog
+        self._spaces_addresses = spaces_addresses
+
+    async def visit(self, lease: Lease) -> Outcome:
+        """The visit of whatever the lease is for; what goes wrong on the way is an outcome too."""
+        try:
+            match lease.target.kind:
+                case Kind.PAGE:
+                    return await self._visit_page(lease)
+                case Kind.ROBOTS:
+                    return await self._read_robots(lease)
+                case Kind.SITEMAP:
+                    return await self._read_sitemap(lease)
+                case Kind.PROBE:
+                    return await self._probe(lease)
+        except _NotNow:
+            return Deferred()
+        except NoNetwork:
+            await self._dispatch.give_back(lease.token)
+            return Deferred()
+        except AddressRefused as error:
+            return Refused(Refusal.ADDRESS, error.detail)
+        except VisitError as error:
+            return Failed(error.reason, error.detail, sent=error.sent)
+        except (asyncio.CancelledError, BackendLost):
+            raise
+        except MemoryError as error:
+            # A page that takes too much is told apart by whoever limits it: this is the machine's lack.
+            raise Shortage("there is no memory left") from error
+        except Exception as error:  # the one catch-all: a page can end at most its own visit
+            return Crashed(f"{type(error).__name__}: {error}"[:MAX_DETAIL_CHARACTERS])
+
+    async def _visit_page(self, lease: Lease) -> Outcome:
+        target = lease.target
+        if refused := await self._robots_cache.refusal(lease) or await self._judge.refusal(lease):
+            return refused
+        asked_for_changes = conditions(lease.validators)
+        response = await self._fetcher.fetch(target.url, address=await self._address(lease), headers=asked_for_changes)
+        if response.status == 304 and asked_for_changes:
+            return Unchanged(response)
+        if response.is_redirect:
+            return self._moved(target, response)
+        if failure := _failure_of(response):
+            return failure
+        with self._watchdog(lease.token, len(response.body)):
+            page = self._parse(response)
+            if self._judge.is_soft_404(lease, page):
+                return Failed(Failure.SOFT_404, "the same as for a URL that cannot exist", response)
+            links, found = self._discovery.of_page(target, page, self._judge.renaming(lease))
+            discovered = self._judge.lowered(lease, found)
+            digest = sha1(response.body, usedforsecurity=False).digest()
+            page_digest = self._digester.read(page)
+        usage = str(usage_of(response, page) | await self._robots_cache.usage(lease))
+        original, placement = await self._dispatch.recognise(digest, target.url, lease.token, page_digest.signature)
+        if original:
+            return Duplicate(response, page, links, discovered, digest, page_digest, placement, original, usage)
+        return Stored(response, page, links, discovered, digest, page_digest, placement, usage)
+
+    def _parse(self, response: Response) -> Page:
+        directives = [value for name, value in response.headers if name == "x-robots-tag"]
+        return self._parser.parse(response.body, response.header("content-type"), directives, url=response.url)
+
+    def _moved(self, target: Target, response: Response) -> Outcome:
+        location = response.header("location")
+        if not location:
+            return Failed(Failure.NO_LOCATION, response=response)
+        if target.redirects >= self._max_redirects:
+            return Failed(Failure.REDIRECTS, f"more than {self._max_redirects}", response)
+        to, discovered = self._discovery.of_redirect(target, location)
+        return Moved(response, to, discovered)
+
+    async def _address(self, lease: Lease) -> str:
+        """Where the request may go now; raises `_NotNow`."""
+        host, address = lease.target.host, lease.address
+        if self._spaces_addresses and not (address and self._fetcher.is_still_at(host, address)):
+            address = await self._fetcher.address_of(host, address)
+            if not await self._dispatch.may_ask_at(lease.token, address):
+                raise _NotNow
+        # Just before the request, after everything that may take long.
+        if lease.begin_by and machine_clock() >= lease.begin_by:
+            await self._dispatch.give_back(lease.token)
+            raise _NotNow
+        return address
+
+    async def _read_robots(self, lease: Lease) -> Outcome:
+        target = lease.target
+        origin = target.origin
+        if refused := await self._judge.refusal(lease):
+            news = self._robots_cache.left(origin, refused.reason, self._clock())
+            return msgspec.structs.replace(refused, robots=news)
+        previous = await self._robots_cache.previous(origin)
+        if previous and previous.failures:
+            self._fetcher.look_again(target.host)
+        try:
+            address = await self._address(lease)
+            response = await self._fetcher.fetch(target.url, address=address, max_body_bytes=MAX_ROBOTS_BYTES)
+        except VisitError as error:
+            news = self._robots_cache.unanswered(lease, error, previous, self._clock())
+            return Read(None, [], news, note=str(error))
+        now = self._clock()
+        if not (response.is_redirect and response.header("location")):
+            with self._watchdog(lease.token, len(response.body)):
+                news, sitemaps = self._robots_cache.answered(origin, response, previous, now)
+            return Read(response, self._discovery.of_robots(target, sitemaps), news)
+        further = self._discovery.robots_elsewhere(target, response.header("location"))
+        if further is None or target.redirects >= MAX_ROBOTS_REDIRECTS:
+            return Read(response, [], self._robots_cache.gave_up(origin, now), note="redirects without an end")
+        return Moved(response, further.url, [further], self._robots_cache.redirected(origin, further.host, now))
+
+    async def _read_sitemap(self, lease: Lease) -> Outcome:
+        target = lease.target
+        if refused := await self._robots_cache.refusal(lease) or await self._judge.refusal(lease):
+            return refused
+        address = await self._address(lease)
+        response = await self._fetcher.fetch(target.url, address=address, max_body_bytes=MAX_SITEMAP_BYTES)
+        if response.is_redirect:
+            return self._moved(target, response)
+        if failure := _failure_of(response):
+            return failure
+        with self._watchdog(lease.token, len(response.body)):
+            sitemap = parse_sitemap(response.body, target.url)
+        # Up to 50 MiB once decoded, and of no more use: what is archived is what came.
+        response = msgspec.structs.replace(response, body=b"")
+        if sitemap.kind is SitemapKind.INDEX and target.depth >= MAX_SITEMAP_NESTING:
+            return Read(response, [], note="sitemaps nested too deep")
+        return Read(response, self._discovery.of_sitemap(target, sitemap), note=sitemap.error or "")
+
+    async def _probe(self, lease: Lease) -> Outcome:
+        """What the host answers to a URL that cannot exist: pages that look like it are none."""
+        if refused := await self._robots_cache.refusal(lease) or await self._judge.refusal(lease):
+            return refused
+        try:
+            response = await self._fetcher.fetch(lease.target.url, address=await self._address(lease))
+        except VisitError as error:
+            return Read(None, [], note=str(error))
+        with self._watchdog(lease.token, len(response.body)):
+            text = self._parse(response).text if 200 <= response.status < 300 else ""
+        self._judge.learn_probe(lease, text)
+        return Read(response, [], note="asked for what cannot exist")
+
+
+def _failure_of(response: Response) -> Failed | None:
+    """What is wrong with an answer that should be a page."""
+    if challenge := challenge_in(response.status, response.headers, response.body):
+        return Failed(Failure.BANNED, f"{response.status}, {challenge}", response)
+    if not 200 <= response.status < 300:
+        return Failed(Failure.STATUS, str(response.status), response)
+    return None
+
+
+def usage_of(response: Response, page: Page) -> Usage:
+    """What a page and its headers say of its use."""
+    usage = usage_in_headers(response.headers)
+    if page.noindex:
+        usage |= refused("search")
+    if page.noarchive:
+        usage |= refused("archive")
+    if page.noai:
+        usage |= refused("ai")
+    if page.noimageai:
+        usage |= refused("ai-images")
+    return usage
+
+
+def conditions(validators: Validators | None) -> list[tuple[str, str]]:
+    """The request headers that ask for a page only if it changed."""
+    if validators is None:
+        return []
+    headers = []
+    if validators.etag:
+        headers.append(("If-None-Match", validators.etag))
+    if validators.last_modified:
+        headers.append(("If-Modified-Since", validators.last_modified))
+    return headers

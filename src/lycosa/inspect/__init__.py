@@ -1,0 +1,1 @@
+"""What a crawl knows, for commands, report, audit and programs: everything here only reads."""

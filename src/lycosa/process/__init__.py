@@ -1,0 +1,1 @@
+"""The processes of a crawl on one machine: one that owns the frontier, and its workers."""

@@ -1,0 +1,82 @@
+"""What a worker is reading: its parent knows even if it dies of it, and the kernel ends what takes too much.
+
+Pages are read by parsers that are fast because they are not Python; what they do with a page made to hurt them nobody
+can promise. So a worker says which page it reads before it does, and is killed by a timer it cannot miss.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+from mmap import mmap
+from struct import Struct
+from typing import Self
+
+from lycosa.errors import TooMuchMemory
+
+_TOKEN = Struct("=q")
+# To look at one's own size costs 10 µs. A page below this would have to grow two thousandfold.
+BIG_BODY_BYTES = 256 * 1024
+_PAGE_BYTES = resource.getpagesize()
+
+
+class Slot:
+    """One number that a parent shares with its worker: the lease whose page is being read, 0 for none."""
+
+    def __init__(self, fd: int | None = None) -> None:
+        self.fd = os.memfd_create("lycosa-reading") if fd is None else fd
+        if fd is None:
+            os.ftruncate(self.fd, _TOKEN.size)
+        self._memory = mmap(self.fd, _TOKEN.size)
+
+    def read(self) -> int:
+        token: int = _TOKEN.unpack_from(self._memory)[0]
+        return token
+
+    def write(self, token: int) -> None:
+        _TOKEN.pack_into(self._memory, 0, token)
+
+    def close(self) -> None:
+        self._memory.close()
+        os.close(self.fd)
+
+
+class KernelWatchdog:
+    """Tells the slot, and limits CPU time (by SIGPROF, which ends the process) and memory (by failing to give more)."""
+
+    def __init__(self, slot: Slot, max_seconds: float, max_bytes: int) -> None:
+        self._slot = slot
+        self._max_seconds = max_seconds
+        self._max_bytes = max_bytes
+        self._is_bounded = False
+        self._limits = resource.getrlimit(resource.RLIMIT_DATA)
+        self._size = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+
+    def __call__(self, token: int, body_bytes: int) -> Self:
+        self._slot.write(token)
+        signal.setitimer(signal.ITIMER_PROF, self._max_seconds)
+        if body_bytes >= BIG_BODY_BYTES:
+            self._bound()
+        return self
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, *raised: object) -> None:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        self._slot.write(0)
+        if self._is_bounded:
+            self._is_bounded = False
+            resource.setrlimit(resource.RLIMIT_DATA, self._limits)
+            if MemoryError in raised[:1]:
+                raise TooMuchMemory(f"reading it takes more than {self._max_bytes >> 20} MiB")
+
+    def _bound(self) -> None:
+        own_bytes = int(os.pread(self._size, 256, 0).split()[5]) * _PAGE_BYTES
+        soft, hard = self._limits
+        wanted = own_bytes + self._max_bytes
+        if soft == resource.RLIM_INFINITY or wanted < soft:
+            self._is_bounded = True
+            resource.setrlimit(resource.RLIMIT_DATA, (wanted, hard))

@@ -1,0 +1,58 @@
+"""A worker in a process of its own, forked from the forkserver."""
+
+from __future__ import annotations
+
+import gc
+import os
+import socket
+from pathlib import Path
+from typing import NoReturn
+
+import msgspec
+import uvloop
+
+from lycosa.build import make_worker
+from lycosa.errors import LycosaError, SettingsError, Shortage
+from lycosa.process.frames import Client, connect
+from lycosa.process.messages import Lost, Orders
+from lycosa.process.remote import RemoteDispatcher
+from lycosa.process.watchdog import KernelWatchdog, Slot
+from lycosa.settings import Settings
+from lycosa.store.folder import CrawlFolder
+
+
+async def work(fd: int, slot: Slot) -> None:
+    """Take orders from the parent and visit until the crawl is over."""
+    client = Client()
+    await connect(socket.socket(fileno=fd), client)
+    # Without a parent no work of ours can count: leave at once, whatever is under way.
+    client.closed.add_done_callback(lambda _: os._exit(1))
+    try:
+        await _obey(await client.orders, client, slot)
+    except LycosaError as error:
+        # What a worker can name, a restart does not mend. The parent ends us when it has heard.
+        is_setting, is_shortage = isinstance(error, SettingsError), isinstance(error, Shortage)
+        await client.call(Lost(str(error), is_setting=is_setting, is_shortage=is_shortage))
+
+
+async def _obey(orders: Orders, client: Client, slot: Slot) -> None:
+    settings = msgspec.msgpack.decode(orders.settings, type=Settings)
+    worker = make_worker(
+        settings,
+        CrawlFolder(Path(orders.folder), orders.seat),
+        orders.worker,
+        RemoteDispatcher(client),
+        orders.crawl_key,
+        watchdog=KernelWatchdog(slot, settings.parse_seconds, settings.max_parse_memory_bytes),
+    )
+    await worker.run()
+    await worker.close()
+
+
+def run(fd: int, slot_fd: int) -> NoReturn:
+    """Work until the crawl is over, then end the process."""
+    # Pages make many short-lived containers and no cycles worth looking for often.
+    gc.set_threshold(50_000, 20, 20)
+    uvloop.run(work(fd, Slot(slot_fd)))
+    # The socket's end would be taken for a lost parent; everything is on disk by now.
+    os._exit(0)

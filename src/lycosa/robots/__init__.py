@@ -1,0 +1,1 @@
+"""robots.txt: what a site allows, remembered per origin."""
