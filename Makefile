@@ -11,7 +11,7 @@ help:
 	@echo "make test-hostile  everything hostile, the long tests too, as one table of guarantees (half an hour)"
 	@echo "make coverage  the tests once more, with the lines and branches they reach (three times as long)"
 	@echo "make lint    style and types only"
-	@echo "make docs    write docs/commands.md and docs/settings.md anew"
+	@echo "make docs    write docs/commands.md, docs/settings.md and src/lycosa/keywords.py anew"
 	@echo "make bench   measure"
 	@echo "make clean   remove what was made"
 

@@ -21,7 +21,7 @@ from lycosa.store.files import AppendFile
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.folder_store import FolderStore
 from lycosa.store.repair import whole_bytes
-from lycosa.store.tables import Part
+from lycosa.store.tables import TablePart
 from lycosa.store.warc import WarcWriter
 
 PAGES = 4_000
@@ -100,7 +100,7 @@ def warc(folder: CrawlFolder, pages: Iterable[Sample]) -> None:
 
 def tables(folder: CrawlFolder, pages: Iterable[Sample]) -> None:
     folder.create()
-    part = Part(folder, "part")
+    part = TablePart(folder, "part")
     for visit, _, page, links in pages:
         part.add(visit, page.text, links)
         if part.buffered_bytes > 32 * 1024 * 1024:

@@ -12,30 +12,27 @@ import lycosa
 
 PACKAGE = Path(lycosa.__file__).parent
 
-# From the ground up. A module may import what stands on a lower floor, and its own folder; the longest name that
-# fits a module decides where it stands.
+# From the ground up, a floor a line. A room may import what stands on lower floors, and within itself; the modules on
+# the ground floor are one room.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("lycosa.model", "lycosa.clock"),
-    ("lycosa.errors",),
-    ("lycosa.ports", "lycosa.settings", "lycosa.process.watchdog"),
-    # Content codings are pure, and stored bodies have them as much as fetched ones.
-    ("lycosa.url", "lycosa.fetch.coding"),
-    ("lycosa.policy", "lycosa.dedupe"),
-    ("lycosa.site.notes", "lycosa.fetch", "lycosa.page", "lycosa.frontier", "lycosa.store", "lycosa.observe.tally"),
-    ("lycosa.page.digest",),
-    ("lycosa.outcome", "lycosa.process.messages"),
-    ("lycosa.crawl.dispatcher",),
-    ("lycosa.crawl.discovery", "lycosa.robots.cache", "lycosa.site.judge"),
-    ("lycosa.crawl.visit",),
-    ("lycosa.crawl.worker",),
-    ("lycosa.build",),
-    ("lycosa.process.worker_main", "lycosa.process.forkserver", "lycosa.process.shortage"),
-    ("lycosa.process.supervisor", "lycosa.process.forkserver_main", "lycosa.library"),
-    ("lycosa.__init__",),
-    ("lycosa.observe", "lycosa.simweb"),
-    ("lycosa.bench", "lycosa.audit", "lycosa.search"),
-    ("lycosa.cli", "lycosa.dashboard"),
+    ("model", "clock", "errors", "ports", "outcome", "settings", "keywords"),
+    ("url", "dedupe"),
+    ("policy", "page", "fetch"),
+    ("robots", "site", "store", "frontier"),
+    ("crawl", "inspect", "simweb"),
+    ("process", "observe"),
+    ("build",),
+    ("library", "audit", "bench"),
+    ("__init__", "cli"),
 )
+# Functions of values and of `now`: no clock, no chance, no disk, no network, and nothing that waits.
+PURE = ("policy", "url")
+IMPURE = {
+    *("asyncio", "concurrent", "datetime", "glob", "http", "io", "multiprocessing", "os", "pathlib", "random"),
+    *("secrets", "select", "shutil", "signal", "socket", "sqlite3", "ssl", "subprocess", "sys", "tempfile"),
+    *("threading", "time", "urllib.request", "uuid"),
+    *("aiodns", "duckdb", "pyarrow", "pycurl", "redis", "requests", "rocksdict", "uvloop"),
+}
 VAGUE = {"util", "utils", "common", "helper", "helpers", "base", "manager", "misc", "core", "shared", "tools"}
 
 
@@ -50,16 +47,16 @@ def modules() -> dict[str, Path]:
 MODULES = modules()
 
 
-def floor_of(module: str) -> int:
-    """Where a module stands."""
-    places = [
-        (len(name), floor)
-        for floor, names in enumerate(FLOORS)
-        for name in names
-        if module == name or module.startswith(f"{name}.")
-    ]
-    assert places, f"{module} stands on no floor: say in FLOORS where it belongs"
-    return max(places)[1]
+def room_of(module: str) -> str:
+    """The folder, or the top module, that a module belongs to."""
+    return module.split(".")[1]
+
+
+def floor_of(room: str) -> int:
+    """Where a room is."""
+    floors = [floor for floor, rooms in enumerate(FLOORS) if room in rooms]
+    assert floors, f"{room} stands on no floor: say in FLOORS where it belongs"
+    return floors[0]
 
 
 def imported_by(module: str) -> Iterator[str]:
@@ -87,10 +84,16 @@ def _module(name: str) -> str:
 
 @pytest.mark.parametrize("module", MODULES)
 def test_imports_go_one_way(module: str) -> None:
-    own_folder = module.split(".")[1]
+    own = room_of(module)
     for other in imported_by(module):
-        is_neighbour = other.split(".")[1] == own_folder
-        assert is_neighbour or floor_of(other) < floor_of(module), f"{module} imports {other}"
+        room = room_of(other)
+        is_ground = floor_of(room) == floor_of(own) == 0
+        assert room == own or is_ground or floor_of(room) < floor_of(own), f"{module} imports {other}"
+
+
+def test_every_floor_names_rooms_that_are_there() -> None:
+    rooms = {room_of(module) for module in MODULES}
+    assert rooms == {room for floor in FLOORS for room in floor}
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -105,10 +108,37 @@ def test_no_module_has_a_name_that_says_nothing(module: str) -> None:
     assert not VAGUE & set(module.split("."))
 
 
-def test_pure_parts_know_no_clock_no_disk_and_no_network() -> None:
-    forbidden = {"time", "socket", "asyncio", "subprocess", "threading", "requests", "random"}
-    for module, path in MODULES.items():
-        if floor_of(module) == floor_of("lycosa.url.rules"):
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            names = {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
-            assert not names & forbidden, module
+def all_imports(text: str) -> Iterator[str]:
+    """Every module that a text imports from, wherever in it: `a.b` for `import a.b`, and for `from a.b import c`."""
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case ast.Import(names=names):
+                yield from (name.name for name in names)
+            case ast.ImportFrom(module=str(source), names=names):
+                yield source
+                yield from (f"{source}.{name.name}" for name in names)
+
+
+def impurities(text: str) -> set[str]:
+    names = {".".join(name.split(".")[:depth]) for name in all_imports(text) for depth in (1, 2)}
+    return names & IMPURE
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if room_of(module) in PURE])
+def test_pure_parts_know_no_clock_no_disk_and_no_network(module: str) -> None:
+    text = MODULES[module].read_text(encoding="utf-8")
+    assert not impurities(text)
+    assert not [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.AsyncFunctionDef | ast.Await)]
+    calls = {
+        node.func.id
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    assert not calls & {"open", "print", "input"}
+
+
+@pytest.mark.parametrize(
+    "text", ["import time", "from time import time", "def f():\n    from os import path", "import urllib.request as u"]
+)
+def test_what_is_impure_is_noticed(text: str) -> None:
+    assert impurities(text)

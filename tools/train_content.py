@@ -31,7 +31,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from publicsuffixlist import PublicSuffixList
 
-from lycosa.bench.quality.scoring import SHINGLE, TOKEN, Tally, shingles
+from lycosa.bench.quality.scoring import SHINGLE, TOKEN, ScoreTally, shingles
 from lycosa.bench.quality.sets import names_of, pages_of
 from lycosa.page import _native
 
@@ -354,10 +354,10 @@ def give_scores(pages: list[Labelled], scores: Any) -> None:
 def measure(pages: list[Labelled], models: list[bytes]) -> dict[str, tuple[float, float, float]]:
     """Precision, recall and F1 of each set, each page judged by the model that does not know its site."""
     judges = [_native.Model(model) for model in models]
-    tallies: dict[str, Tally] = {}
+    tallies: dict[str, ScoreTally] = {}
     for page in pages:
         text = judges[page.fold].extract(page.html)[0][0]
-        tallies.setdefault(page.set_name, Tally()).add(page.truth, text)
+        tallies.setdefault(page.set_name, ScoreTally()).add(page.truth, text)
     return {name: tally.figures() for name, tally in sorted(tallies.items())}
 
 

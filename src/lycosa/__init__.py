@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lycosa.library import CrawledPage, Crawler
+    from lycosa.library import CrawledPage, Crawler, MissedPage
 
-__all__ = ["CrawledPage", "Crawler"]
+__all__ = ["CrawledPage", "Crawler", "MissedPage"]
 
 
 def __getattr__(name: str) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 
-from lycosa.model import Failure
+from lycosa.model import Failure, Reason, Refusal
 
 # What a machine may have again later: room on its disk, a disk that works, descriptors, memory.
 _SHORT = (
@@ -24,7 +24,6 @@ _SHORT = (
 )
 # A library may quote a page.
 MAX_SHORT_CHARACTERS = 100
-DOES_NOT_RESOLVE = "does not resolve"
 
 
 class LycosaError(Exception):
@@ -48,7 +47,7 @@ class Shortage(BackendLost):
 
 
 class TooMuchMemory(LycosaError):
-    """To read a page takes more memory than a page may take."""
+    """To read a page takes more memory than a page may take, which is this much."""
 
 
 class NoNetwork(LycosaError):
@@ -73,13 +72,13 @@ class VisitError(LycosaError):
         self.sent = sent
 
     @property
-    def in_short(self) -> str:
-        """What happened in a few words, the same for all to whom it happened: `connect: Connection refused`."""
+    def in_short(self) -> Reason:
+        """What happened, the same for all to whom it happened: `connect`, `Connection refused`."""
         # Libraries begin with what they did and where, end with what went wrong, and add its number in brackets.
         last = self.detail.rpartition(":")[2].partition(" (")[0].strip()
         # Of a timeout they tell the milliseconds.
-        words = f"{self.reason.value}: {last}" if last and self.reason is not Failure.TIMEOUT else self.reason.value
-        return "".join(each if each.isprintable() else "?" for each in words[:MAX_SHORT_CHARACTERS])
+        words = "" if self.reason is Failure.TIMEOUT else last[:MAX_SHORT_CHARACTERS]
+        return Reason(self.reason, "".join(each if each.isprintable() else "?" for each in words))
 
 
 class Unreachable(VisitError):
@@ -90,8 +89,8 @@ class NoSuchName(Unreachable):
     """The name servers have spoken: there is no such name, or no address under it."""
 
     @property
-    def in_short(self) -> str:
-        return DOES_NOT_RESOLVE
+    def in_short(self) -> Reason:
+        return Reason(Refusal.NAME)
 
 
 class AddressRefused(VisitError):

@@ -1,40 +1,31 @@
-"""The crawler as a library: `async for page in Crawler([...])`. The same parts, in the caller's own process."""
+"""The crawler as a library: `async for page in Crawler("https://…")`. The same session, in the caller's own process."""
 
 from __future__ import annotations
 
 import asyncio
 import tempfile
+import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import msgspec
 
-from lycosa.build import (
-    agree,
-    begin_seconds,
-    hold_folder,
-    make_worker,
-    open_frontier,
-    parse_seeds,
-    recover_folder,
-    recover_siblings,
-    seed_targets,
-    write_seeds,
-    write_settings,
-)
-from lycosa.clock import steady_clock
+from lycosa.build import LocalParts, make_worker
 from lycosa.crawl.dispatcher import CentralDispatcher, LocalDispatcher
+from lycosa.crawl.session import Ending, Session
 from lycosa.crawl.settlement import Kept
 from lycosa.errors import SettingsError
+from lycosa.keywords import SettingsKeywords
 from lycosa.model import Lease, OutcomeKind
 from lycosa.ports import Counts, CrawlFrontier
 from lycosa.settings import from_values
 from lycosa.store.folder import CrawlFolder
+from lycosa.url.canonical import parse_seeds
 
-# Pages waiting for the caller: when it is slow, the crawl waits for it. Those under way still come in.
-MAX_WAITING_PAGES = 256
+# Visits waiting for the caller: when it is slow, the crawl waits for it. Those under way still come in.
+MAX_WAITING = 256
 
 
 class CrawledPage(msgspec.Struct, frozen=True):
@@ -63,107 +54,189 @@ class CrawledPage(msgspec.Struct, frozen=True):
     group: str = ""  # the pages whose texts are 90 % alike
 
 
+class MissedPage(msgspec.Struct, frozen=True):
+    """A visit that brought no page: it failed, was refused, moved elsewhere, or found nothing changed."""
+
+    url: str
+    outcome: str  # "failed", "refused", "crashed", "moved", "unchanged"
+    reason: str  # a code: "status", "robots", "timeout", …
+    detail: str
+    status: int  # 0 if there was no answer
+    depth: int
+    referrer: str
+    at: float
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether there may be a page that is missing now."""
+        return self.outcome in ("failed", "refused", "crashed")
+
+
 class Crawler:
     """A crawl in this process. Iterate over it for its pages, each once it is safely kept.
 
-    `folder` keeps the crawl and lets the same call go on with it later; without one everything is
-    forgotten at the end. Every setting of `lycosa crawl` is a keyword. Leaving the loop early ends the
-    crawl; use the crawler as a context (`async with Crawler(...) as crawler`) to have it ended, and its
-    folder free again, at a known point.
+    `folder` keeps the crawl and lets the same call go on with it later; without one everything is forgotten at the
+    end. `revisit` visits the pages of a finished crawl again. Every setting of `lycosa crawl` is a keyword. Leaving
+    the loop early ends the crawl and frees the folder soon; as a context (`async with Crawler(...) as crawler`) at a
+    known point.
     """
 
-    def __init__(self, seeds: Sequence[str], *, folder: str | Path | None = None, **settings: Any) -> None:
-        if not seeds and folder is None:
+    def __init__(
+        self,
+        seeds: str | Sequence[str],
+        *,
+        folder: str | Path | None = None,
+        revisit: bool = False,
+        **settings: Unpack[SettingsKeywords],
+    ) -> None:
+        texts = [seeds] if isinstance(seeds, str) else seeds
+        if not texts and folder is None:
             raise SettingsError("no seeds: name a URL to start from, or the folder of a crawl")
-        self._seeds = parse_seeds(seeds)
-        self._settings = from_values(settings | {"workers": 1})
-        self._asked = frozenset(settings)
         if str(folder or "").startswith("s3:"):
             raise SettingsError(f"{folder}: a crawl within a program keeps its pages in a folder of this machine")
+        self._seeds = parse_seeds(texts)
+        self._settings = from_values({**settings, "workers": 1})
+        self._asked = frozenset(settings)
         self._folder = folder
-        self._frontier: CrawlFrontier | None = None
-        self._dispatcher: CentralDispatcher | None = None
-        self._waiting = _WaitingPages()
-        self._pages: AsyncGenerator[CrawledPage, None] | None = None
+        self._revisit = revisit
+        self._session: Session | None = None
+        self._waiting = _WaitingVisits()
+        # Weak: a loop that is left drops the last reference to its iterator, and the crawl ends by that.
+        self._iterating: weakref.ref[AsyncGenerator[Any, None]] | None = None
+        self._freed = asyncio.Event()
         self._last_counts = Counts()
 
     async def run(self) -> Counts:
         """Crawl to the end without looking at the pages; they are in the folder."""
-        async for _ in self:
+        async for _ in self.outcomes():
             pass
         return self.counts()
 
     def counts(self) -> Counts:
         """Where all known URLs are."""
-        return self._last_counts if self._frontier is None else self._frontier.counts()
+        return self._last_counts if self._session is None else self._session.counts()
+
+    @property
+    def paused(self) -> str:
+        """What the machine lacks at present, if the crawl waits for that; else empty."""
+        return self._session.paused if self._session else ""
 
     def stop(self) -> None:
         """No new requests; the iteration ends once what is under way has come in."""
-        if self._dispatcher:
-            self._dispatcher.close()
+        if self._session:
+            self._session.stop()
         self._waiting.open()
 
     def __aiter__(self) -> AsyncIterator[CrawledPage]:
-        if self._frontier is not None:
-            raise RuntimeError("this crawler is being iterated over already; make another one for another crawl")
-        self._pages = self._crawl()
-        return self._pages
+        return self._begin(self._pages(self._crawl()))
+
+    def outcomes(self) -> AsyncIterator[CrawledPage | MissedPage]:
+        """Every visit of a page, also those that brought none."""
+        return self._begin(self._crawl())
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self.stop()
-        if self._pages is not None:
-            await self._pages.aclose()
+        if (iterating := self._iterating() if self._iterating else None) is not None:
+            await iterating.aclose()
+        elif self._session is not None:
+            # The loop was left: its iterator is being closed by itself.
+            await self._freed.wait()
 
-    async def _crawl(self) -> AsyncGenerator[CrawledPage, None]:
-        async with AsyncExitStack() as stack:
-            path = self._folder or stack.enter_context(tempfile.TemporaryDirectory(prefix="lycosa-"))
-            folder, lock = hold_folder(CrawlFolder(path), self._settings)
-            stack.enter_context(lock)
-            running = await stack.enter_async_context(self._running(folder))
-            while page := await self._waiting.next(running):
-                yield page
+    def _begin(self, visits: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
+        if self._session is not None:
+            raise RuntimeError("this crawler is being iterated over already; make another one for another crawl")
+        self._iterating = weakref.ref(visits)
+        return visits
 
-    @asynccontextmanager
-    async def _running(self, folder: CrawlFolder) -> AsyncIterator[asyncio.Task[None]]:
-        """The crawl, as a task that ends with the last page; everything is closed when the context ends."""
-        settings = self._settings
-        settings, seeds = await agree(settings, self._seeds, self._asked, folder.frontier)
-        write_settings(folder, settings)
-        write_seeds(folder, seeds)
-        recover_folder(settings, folder)
-        recover_siblings(settings, folder)
-        clock = steady_clock()
-        self._waiting = waiting = _WaitingPages()
-        self._frontier = frontier = await open_frontier(settings, folder.frontier, 1, clock)
+    async def _pages(self, visits: AsyncGenerator[CrawledPage | MissedPage, None]) -> AsyncGenerator[CrawledPage, None]:
         try:
-            self._dispatcher = counter = CentralDispatcher(
-                frontier, clock, settings.max_wait_seconds, begin_seconds(settings)
-            )
-            key = frontier.crawl_key()
-            await frontier.add(seed_targets(settings, seeds, key))
-            worker = make_worker(settings, folder, 0, _PatientDispatch(counter, waiting), key, waiting.add)
+            async for visit in visits:
+                if isinstance(visit, CrawledPage):
+                    yield visit
+        finally:
+            await visits.aclose()
+
+    async def _crawl(self) -> AsyncGenerator[CrawledPage | MissedPage, None]:
+        with ExitStack() as stack:
+            path = Path(self._folder or stack.enter_context(tempfile.TemporaryDirectory(prefix="lycosa-")))
+            await self._until_left(path)
+            self._waiting = waiting = _WaitingVisits()
+            parts = LocalParts(lambda session: _Crew(session, waiting))
+            session = Session(parts, CrawlFolder(path), lambda _: self._settings, asked=self._asked)
+            stack.enter_context(session)
+            self._session, self._freed = session, asyncio.Event()
+            stack.callback(self._leave, path)
+            _at_work[str(path)] = self
+            running = asyncio.create_task(session.run(self._seeds, revisit=self._revisit))
             try:
-                running = asyncio.create_task(worker.run())
-                yield running
+                while visit := await waiting.next(running):
+                    yield visit
+                running.result()
             finally:
                 self.stop()
-                try:
-                    await running
-                finally:
-                    await worker.close()
-        finally:
-            self._last_counts, self._frontier = frontier.counts(), None
-            await frontier.close()
+                await _ended(running)
+
+    @staticmethod
+    async def _until_left(path: Path) -> None:
+        """A loop over the pages of this folder may just have been left: let that crawl come to its end."""
+        if (other := _at_work.get(str(path))) and (other._iterating is None or other._iterating() is None):
+            await other._freed.wait()
+
+    def _leave(self, path: Path) -> None:
+        assert self._session
+        self._last_counts, self._session = self._session.counts(), None
+        del _at_work[str(path)]
+        self._freed.set()
 
 
-class _WaitingPages:
-    """Pages on their way to the caller."""
+# Who crawls into which folder, in this process.
+_at_work: dict[str, Crawler] = {}
+
+
+async def _ended(running: asyncio.Task[Any]) -> None:
+    """Return when a crawl has closed everything; whoever is not to wait for that makes it hurry, and still waits."""
+    cancelled: asyncio.CancelledError | None = None
+    while not running.done():
+        try:
+            await asyncio.wait((running,))
+        except asyncio.CancelledError as error:
+            cancelled = error
+            running.cancel()
+    if cancelled:
+        raise cancelled
+
+
+class _Crew:
+    """One worker in this process."""
+
+    restarts = 0
+
+    def __init__(self, session: Session, waiting: _WaitingVisits) -> None:
+        self._session = session
+        self._waiting = waiting
+
+    async def work(self, frontier: CrawlFrontier, dispatcher: CentralDispatcher) -> None:
+        settings, folder, waiting = self._session.settings, self._session.folder, self._waiting
+        patient = _PatientDispatcher(dispatcher, waiting)
+        with self._session.disk():
+            worker = make_worker(settings, folder, 0, patient, frontier.crawl_key(), on_kept=waiting.add)
+            try:
+                await worker.run()
+            finally:
+                await worker.close()
+
+    def stop(self) -> None:
+        """A worker in the caller's own process ends by itself: it is not ours to kill."""
+
+
+class _WaitingVisits:
+    """Visits on their way to the caller."""
 
     def __init__(self) -> None:
-        self._pages: asyncio.Queue[CrawledPage] = asyncio.Queue()
+        self._visits: asyncio.Queue[CrawledPage | MissedPage] = asyncio.Queue()
         self._room = asyncio.Event()
         self._room.set()
         self._is_open = False
@@ -174,39 +247,39 @@ class _WaitingPages:
         self._room.set()
 
     def add(self, kept: Kept) -> None:
-        """Take in a visit; only those that brought content are pages."""
-        if page := _page_of(kept):
-            self._pages.put_nowait(page)
-            if self._pages.qsize() >= MAX_WAITING_PAGES and not self._is_open:
+        """Take in a visit; those of robots.txt and sitemaps are none of the caller's business."""
+        if visit := _page_of(kept) or _missed_page_of(kept):
+            self._visits.put_nowait(visit)
+            if self._visits.qsize() >= MAX_WAITING and not self._is_open:
                 self._room.clear()
 
     async def room(self) -> None:
         """Return when the caller has not too much to do."""
         await self._room.wait()
 
-    async def next(self, running: asyncio.Task[None]) -> CrawledPage | None:
-        """The next page; None when the crawl has ended and all are taken."""
-        if self._pages.empty() and not running.done():
-            arrival = asyncio.ensure_future(self._pages.get())
+    async def next(self, running: asyncio.Task[Ending]) -> CrawledPage | MissedPage | None:
+        """The next one; None when the crawl has ended and all are taken."""
+        if self._visits.empty() and not running.done():
+            arrival = asyncio.ensure_future(self._visits.get())
             try:
                 await asyncio.wait((arrival, running), return_when=asyncio.FIRST_COMPLETED)
                 if arrival.done():
                     return self._taken(arrival.result())
             finally:
                 arrival.cancel()
-        return None if self._pages.empty() else self._taken(self._pages.get_nowait())
+        return None if self._visits.empty() else self._taken(self._visits.get_nowait())
 
-    def _taken(self, page: CrawledPage) -> CrawledPage:
-        if self._pages.qsize() < MAX_WAITING_PAGES:
+    def _taken(self, visit: CrawledPage | MissedPage) -> CrawledPage | MissedPage:
+        if self._visits.qsize() < MAX_WAITING:
             self._room.set()
-        return page
+        return visit
 
 
-class _PatientDispatch(LocalDispatcher):
-    """Gives out no leases while the caller has pages enough."""
+class _PatientDispatcher(LocalDispatcher):
+    """Gives out no leases while the caller has visits enough."""
 
-    def __init__(self, counter: CentralDispatcher, waiting: _WaitingPages) -> None:
-        super().__init__(counter, worker=0)
+    def __init__(self, dispatcher: CentralDispatcher, waiting: _WaitingVisits) -> None:
+        super().__init__(dispatcher, worker=0)
         self._waiting = waiting
 
     async def take(self, limit: int) -> list[Lease]:
@@ -240,4 +313,20 @@ def _page_of(kept: Kept) -> CrawledPage | None:
         published=page.published,
         summary=visit.summary,
         group=visit.group_id,
+    )
+
+
+def _missed_page_of(kept: Kept) -> MissedPage | None:
+    visit = kept.visit
+    if visit.outcome is OutcomeKind.READ:
+        return None
+    return MissedPage(
+        url=visit.url,
+        outcome=visit.outcome.name.lower(),
+        reason=visit.reason,
+        detail=visit.detail,
+        status=visit.status,
+        depth=visit.depth,
+        referrer=visit.referrer,
+        at=visit.fetched_at,
     )

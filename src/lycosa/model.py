@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum, IntEnum
+from enum import IntEnum, StrEnum
 from typing import NamedTuple
 
 import msgspec
@@ -19,22 +19,22 @@ class Kind(IntEnum):
     PROBE = 3  # a URL that cannot exist: what does its host answer?
 
 
-class Refusal(Enum):
-    """Why a target was not requested."""
+class Refusal(StrEnum):
+    """Why a target was not requested. Codes are kept for good: how they are told to people stands elsewhere."""
 
-    ROBOTS = "robots.txt disallows it"
-    ROBOTS_UNREACHABLE = "robots.txt could not be read, so nothing may be fetched"
-    NAME = "its name does not resolve"
-    ADDRESS = "its address is in a network that is not open to this crawl"
-    VARIANT = "it differs from another URL only in what changes nothing on its site"
-    MIRROR = "its host shows the same pages as another"
-    MAZE = "its site leads from every page to new ones only, without an end"
-    BUDGET = "its site has cost as much as its links from other sites are worth"
-    TEMPLATE = "pages of its kind have brought nothing new for long"
-    FAMILY = "pages of its path, with whatever query, have brought nothing new for long"
+    ROBOTS = "robots"
+    ROBOTS_UNREACHABLE = "robots-unreachable"
+    NAME = "name"
+    ADDRESS = "address"
+    VARIANT = "variant"
+    MIRROR = "mirror"
+    MAZE = "maze"
+    BUDGET = "budget"
+    TEMPLATE = "template"
+    FAMILY = "family"
 
 
-class Failure(Enum):
+class Failure(StrEnum):
     """Why a request gave no page."""
 
     DNS = "dns"
@@ -52,7 +52,52 @@ class Failure(Enum):
     REDIRECTS = "too-many-redirects"
     ADDRESS = "address-refused"
     SOFT_404 = "soft-404"
+
+
+class Crash(StrEnum):
+    """How our own code failed on a page."""
+
     CRASHED = "crashed"
+    MEMORY = "memory-limit"
+    CPU = "cpu-limit"
+    KILLED = "killed"  # the worker, by a signal
+    EXITED = "exited"  # the worker, by itself
+
+
+class Note(StrEnum):
+    """What else is to be told of a visit that gave no page, or of an origin that is not asked."""
+
+    MOVED = "moved"
+    PROBE = "probe"
+    ROBOTS_REDIRECTS = "robots-redirects"
+    ROBOTS_REDIRECTED = "robots-redirected"  # to another host, whose turn is waited for
+    ROBOTS_LOST = "robots-lost"
+    ROBOTS_PENDING = "robots-pending"
+    ORIGIN_RESTS = "origin-rests"
+    SITEMAP_NESTING = "sitemap-nesting"
+    SITEMAP_DAMAGED = "sitemap-damaged"
+    SITEMAP_CUT = "sitemap-cut"
+    SITEMAP_EMPTY = "sitemap-empty"
+    SITEMAP_UNKNOWN = "sitemap-unknown"
+
+
+class Reason(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Why something ended as it did: a code of the sets above, and what a neighbour or a counter had to add.
+
+    Decisions are made by the code alone. One of another version may be a word that is not known here.
+    """
+
+    code: str = ""
+    detail: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.code)
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.detail}" if self.detail else self.code
+
+
+NO_REASON = Reason()
 
 
 class Target(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
@@ -130,8 +175,7 @@ class RobotsNews(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
     crawl_delay_seconds: float = 0.0
     # True while robots.txt could not be read and another try is due: the origin's targets wait.
     is_pending: bool = False
-    # Why it could not be read, in a few words: "does not resolve", "connect: refused".
-    trouble: str = ""
+    trouble: Reason = NO_REASON  # why it could not be read
 
 
 class SiteNews(msgspec.Struct, frozen=True, array_like=True):
@@ -151,7 +195,7 @@ class Settlement(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
     started_at: float = 0.0
     fetch_seconds: float = 0.0
     status: int = 0
-    reason: str = ""
+    reason: Reason = NO_REASON
     discovered: list[Target] = []
     retry_after_seconds: float = 0.0
     may_retry: bool = False
@@ -188,7 +232,8 @@ class History(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     outcome: OutcomeKind
     visited_at: float
     status: int = 0
-    reason: str = ""
+    reason: str = ""  # the code
+    detail: str = ""
     visits: int = 1
     depth: int = 0
     referrer: str = ""
@@ -307,7 +352,8 @@ class Visit(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     warc_file: str = ""
     warc_offset: int = -1
     warc_length: int = 0
-    error: str = ""
+    reason: str = ""  # the code
+    detail: str = ""
     noindex: bool = False
     author: str = ""
     published: str = ""

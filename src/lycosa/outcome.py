@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import msgspec
 
-from lycosa.model import Failure, Links, Page, PageDigest, Placement, Refusal, Response, RobotsNews, Target
+from lycosa.model import (
+    NO_REASON,
+    Crash,
+    Failure,
+    Links,
+    Page,
+    PageDigest,
+    Placement,
+    Reason,
+    Refusal,
+    Response,
+    RobotsNews,
+    Target,
+)
 
 NO_LINKS = Links([], [], [])
 
@@ -57,7 +70,7 @@ class Read(msgspec.Struct, frozen=True):
     response: Response | None
     discovered: list[Target]
     robots: RobotsNews | None = None
-    note: str = ""
+    note: Reason = NO_REASON
 
 
 class Refused(msgspec.Struct, frozen=True):
@@ -82,7 +95,8 @@ class Failed(msgspec.Struct, frozen=True):
 class Crashed(msgspec.Struct, frozen=True):
     """Our own code failed on this page; the crawl goes on."""
 
-    detail: str
+    reason: Crash
+    detail: str = ""
 
 
 class Deferred(msgspec.Struct, frozen=True):

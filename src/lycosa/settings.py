@@ -1,8 +1,7 @@
 """The settings: one typed, frozen class, read once. Unknown names and impossible values are refused."""
 
-from __future__ import annotations
-
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -18,172 +17,162 @@ Share = Annotated[float, Meta(gt=0, lt=1)]
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Everything that can be set. The comment lines of `docs/settings.md` come from the help below."""
+    """Everything that can be set: each with its type and bounds, what it is, and its default."""
 
     # What is crawled
-    seeds: list[str] = []
-    max_pages: Count = 0
-    max_depth: Count = 20
-    scope: Literal["host", "domain", "any"] = "domain"
-    include: list[str] = []
-    exclude: list[str] = []
-    order: Literal["breadth", "depth", "best"] = "breadth"
-    sitemaps: bool = True
-    url_rules: list[str] = msgspec.field(default_factory=lambda: ["drop_tracking", "sort_query"])
-    traps: bool = True
-    domain_pages: Count = 50
+    seeds: Annotated[list[str], "URLs to start from."] = []
+    max_pages: Annotated[Count, "Stop after exactly this many pages; 0 means no limit."] = 0
+    max_depth: Annotated[Count, "How many links away from a seed a page may be."] = 20
+    scope: Annotated[
+        Literal["host", "domain", "any"],
+        "Which links are followed: same host as a seed, same registered domain, or any.",
+    ] = "domain"
+    include: Annotated[list[str], "Only URLs that match one of these patterns (RE2) are followed, and all seeds."] = []
+    exclude: Annotated[list[str], "URLs that match one of these patterns (RE2) are not followed."] = []
+    order: Annotated[
+        Literal["breadth", "depth", "best"],
+        "What is fetched first: breadth (first found, first fetched), depth, or best (most important).",
+    ] = "breadth"
+    sitemaps: Annotated[bool, "Whether sitemaps named by robots.txt are read."] = True
+    url_rules: Annotated[
+        list[str], "Risky URL rules used to recognise the same page under two URLs (see `lycosa urls --explain`)."
+    ] = msgspec.field(default_factory=lambda: ["drop_tracking", "sort_query"])
+    traps: Annotated[
+        bool, "Whether endless sites, mirrors, session ids and soft 404 are recognised and left (see docs/traps.md)."
+    ] = True
+    domain_pages: Annotated[
+        Count, "What a domain that is no seed may cost, and again for each domain that links to it; 0 means no limit."
+    ] = 50
 
     # Who crawls, and how politely
-    user_agent: str = "lycosa/0.1 (+https://lycosa.invalid/bot)"
-    min_delay_seconds: Seconds = 1.0
-    max_delay_seconds: Seconds = 60.0
-    ip_delay_seconds: Seconds = 0.5
-    domain_delay_seconds: Seconds = 0.5
-    delay_factor: Seconds = 10.0
-    max_crawl_delay_seconds: Seconds = 86_400.0
-    max_backoff_seconds: Seconds = 3600.0
-    circuit_seconds: Seconds = 1800.0
-    robots_cache_seconds: Seconds = 86_400.0
-    obey_nofollow: bool = True
-    retry_after_seconds: tuple[float, ...] = (300.0, 3600.0, 86_400.0)
-    max_wait_seconds: Seconds = 60.0
+    user_agent: Annotated[str, "How the crawler names itself, with a contact: `name/version (+https://…)`."] = (
+        "lycosa/0.1 (+https://lycosa.invalid/bot)"
+    )
+    min_delay_seconds: Annotated[Seconds, "Shortest pause between two requests to a host."] = 1.0
+    max_delay_seconds: Annotated[
+        Seconds, "Longest pause that a slow answer can cause (Crawl-delay and Retry-After may be longer)."
+    ] = 60.0
+    ip_delay_seconds: Annotated[
+        Seconds, "Shortest pause between requests to one address, whatever the host; at most min_delay_seconds."
+    ] = 0.5
+    domain_delay_seconds: Annotated[
+        Seconds, "Shortest pause between requests to one registered domain; at most min_delay_seconds."
+    ] = 0.5
+    delay_factor: Annotated[Seconds, "The pause is this many times the last fetch time."] = 10.0
+    max_crawl_delay_seconds: Annotated[Seconds, "A longer Crawl-delay than this is cut to it."] = 86_400.0
+    max_backoff_seconds: Annotated[Seconds, "Longest pause that failures of a host can cause by doubling."] = 3600.0
+    circuit_seconds: Annotated[Seconds, "How long a host rests after five failures in a row."] = 1800.0
+    robots_cache_seconds: Annotated[Seconds, "How long an answered robots.txt is used."] = 86_400.0
+    obey_nofollow: Annotated[bool, "Whether rel=nofollow, meta robots and X-Robots-Tag are obeyed."] = True
+    retry_after_seconds: Annotated[
+        tuple[float, ...], "Pauses before each retry of a URL that failed in a way that may pass."
+    ] = (300.0, 3600.0, 86_400.0)
+    max_wait_seconds: Annotated[
+        Seconds, "End as incomplete when only retries and back-offs remain and none is due sooner than this."
+    ] = 60.0
 
     # The network
-    open_networks: list[str] = []
-    dns_servers: list[str] = []
-    connections: Positive = 512
-    http2: bool = True
-    tls: Literal["verify", "record"] = "verify"
-    purpose: Literal["search", "archive", "ai", "any"] = "search"
-    connect_seconds: Seconds = 10.0
-    first_byte_seconds: Seconds = 20.0
-    idle_seconds: Seconds = 20.0
-    fetch_seconds: Seconds = 60.0
-    min_bytes_per_second: Count = 1024
-    max_body_bytes: Positive = 5 * 1024 * 1024
-    max_flight_bytes: Positive = 16 * 1024 * 1024
-    max_header_lines: Positive = 256
-    max_header_bytes: Positive = 64 * 1024
-    max_header_line_bytes: Positive = 16 * 1024
-    max_redirects: Count = 5
+    open_networks: Annotated[
+        list[str], "Networks (CIDR) that are fetched from although they are not public, for intranets and tests."
+    ] = []
+    dns_servers: Annotated[list[str], "Name servers as address or address:port; the system's if empty."] = []
+    connections: Annotated[Positive, "Open requests per worker."] = 512
+    http2: Annotated[bool, "Whether HTTP/2 is spoken where TLS offers it."] = True
+    tls: Annotated[Literal["verify", "record"], "verify: a bad certificate is a failure; record: fetch anyway."] = (
+        "verify"
+    )
+    purpose: Annotated[
+        Literal["search", "archive", "ai", "any"],
+        "What the crawl is for: `export` leaves out the pages whose site does not want them used for it.",
+    ] = "search"
+    connect_seconds: Annotated[Seconds, "Time to connect, TLS included."] = 10.0
+    first_byte_seconds: Annotated[Seconds, "Time from the request to the first byte of the answer."] = 20.0
+    idle_seconds: Annotated[Seconds, "Longest silence within an answer."] = 20.0
+    fetch_seconds: Annotated[Seconds, "Time for a whole fetch."] = 60.0
+    min_bytes_per_second: Annotated[Count, "An answer slower than this after 10 s is cut."] = 1024
+    max_body_bytes: Annotated[Positive, "Longer bodies are cut, kept and marked."] = 5 * 1024**2
+    max_flight_bytes: Annotated[
+        Positive, "About how much of bodies a worker holds at once; past that, long ones wait for each other."
+    ] = 16 * 1024**2
+    max_header_lines: Annotated[Positive, "More header lines than this fail the visit."] = 256
+    max_header_bytes: Annotated[Positive, "More header bytes than this fail the visit."] = 64 * 1024
+    max_header_line_bytes: Annotated[Positive, "A longer header line than this fails the visit."] = 16 * 1024
+    max_redirects: Annotated[Count, "Hops before a chain of redirects is given up."] = 5
 
     # Pages
-    max_url_length: Positive = 2048
-    max_path_depth: Positive = 20
-    max_links: Positive = 2000
-    max_links_per_domain: Positive = 300
-    max_parse_depth: Positive = 512
-    max_parse_nodes: Positive = 100_000
-    max_text_chars: Positive = 1_000_000
-    parse_seconds: Seconds = 2.0
-    max_parse_memory_bytes: Positive = 512 * 1024 * 1024
-    content_rules: dict[str, str] = {}
-    main_content: bool = True
-    content_groups: bool = True
-    summary: Literal["none", "weight", "tfidf", "frequency", "frequency-sentences", "context"] = "none"
-    summary_sentences: Positive = 20
+    max_url_length: Annotated[Positive, "Longer URLs are not followed."] = 2048
+    max_path_depth: Annotated[Positive, "URLs with more path segments are not followed."] = 20
+    max_links: Annotated[Positive, "Links kept per page."] = 2000
+    max_links_per_domain: Annotated[Positive, "Links kept per page to one foreign registered domain."] = 300
+    max_parse_depth: Annotated[Positive, "Deeper pages give links only."] = 512
+    max_parse_nodes: Annotated[Positive, "Pages with more elements give links only."] = 100_000
+    max_text_chars: Annotated[Positive, "Longer texts are cut."] = 1_000_000
+    parse_seconds: Annotated[
+        Seconds, "CPU time for reading a page; 0: any. More ends the worker; the second time the page is given up."
+    ] = 2.0
+    max_parse_memory_bytes: Annotated[Positive, "Memory for reading a page beyond what the worker has."] = 512 * 1024**2
+    content_rules: Annotated[
+        dict[str, str],
+        "For a host or domain, a CSS selector of what its pages are about, instead of our own judgement.",
+    ] = {}
+    main_content: Annotated[
+        bool, "Whether the main content, comments, author and date of pages are looked for, beside the text."
+    ] = True
+    content_groups: Annotated[bool, "Whether pages whose texts are 90 % alike are put into groups."] = True
+    summary: Annotated[
+        Literal["none", "weight", "tfidf", "frequency", "frequency-sentences", "context"],
+        "How pages are summarised in the `pages` table; a summary takes longer than the rest of a visit.",
+    ] = "none"
+    summary_sentences: Annotated[Positive, "Sentences of a summary."] = 20
 
     # The frontier
-    frontier: str = "rocks"
-    seen: Literal["exact", "bloom"] = "exact"
-    seen_capacity: Positive = 10_000_000
-    seen_error: Share = 0.01
-    max_active_hosts: Positive = 10_000
-    max_queued_per_host: Count = 0
-    assignment: Literal["ring", "balanced"] = "ring"
-    lease_seconds: Seconds = 180.0
-    region_rules: dict[str, str] = {}
-    region_by: Literal["rules", "connect time"] = "rules"
-    silence_seconds: Annotated[float, Meta(ge=1)] = 30.0
-    durability: Literal["power", "process"] = "power"
+    frontier: Annotated[
+        str, "Where the queue lives: rocks (in the crawl's folder), memory, or redis://… for several machines."
+    ] = "rocks"
+    seen: Annotated[
+        Literal["exact", "bloom"],
+        "exact: no page is lost; bloom: bounded memory and disk, a small share of new URLs is taken for known.",
+    ] = "exact"
+    seen_capacity: Annotated[Positive, "How many URLs the Bloom filter is sized for."] = 10_000_000
+    seen_error: Annotated[Share, "The Bloom filter's share of false positives at that size."] = 0.01
+    max_active_hosts: Annotated[Positive, "Hosts held in memory at once."] = 10_000
+    max_queued_per_host: Annotated[
+        Count, "Longest queue of a host; what is least important is dropped and counted; 0 means no limit."
+    ] = 0
+    assignment: Annotated[
+        Literal["ring", "balanced"],
+        "Who visits a host: ring (always the same worker) or balanced (whoever has asked its domain least).",
+    ] = "ring"
+    lease_seconds: Annotated[Seconds, "How long a worker may keep a URL before it is given to another."] = 180.0
+    region_rules: Annotated[
+        dict[str, str], "Of several machines: for a host or the end of its name, the region whose machines visit it."
+    ] = {}
+    region_by: Annotated[
+        Literal["rules", "connect time"],
+        "Where no rule speaks: rules (any machine) or connect time (the region that connects fastest).",
+    ] = "rules"
+    silence_seconds: Annotated[
+        float,
+        Meta(ge=1),
+        "Of several machines: how long one may say nothing before its work is given to the others.",
+    ] = 30.0
+    durability: Annotated[
+        Literal["power", "process"], "power: survives a power cut (group fsync); process: survives kill -9."
+    ] = "power"
 
     # The machine
-    machine: str = ""
-    region: str = ""
-    workers: Count = 0
-    warc_bytes: Positive = 1024**3
-    parquet_rows: Positive = 20_000
-    report: bool = True
+    machine: Annotated[str, "Of several machines: this one's name in file names; its host name if empty."] = ""
+    region: Annotated[str, "Of several machines: where this one stands, in one word."] = ""
+    workers: Annotated[Count, "Worker processes; 0 means one per core."] = 0
+    warc_bytes: Annotated[Positive, "A WARC file is closed at this size."] = 1024**3
+    parquet_rows: Annotated[Positive, "Rows per Parquet file."] = 20_000
+    report: Annotated[bool, "Whether report.html is written at the end."] = True
 
 
 # What a machine has, not what is crawled: of several machines each may have its own.
 OWN = frozenset({"machine", "region", "workers", "connections", "dns_servers", "warc_bytes", "parquet_rows"})
 
-HELP: dict[str, str] = {
-    "seeds": "URLs to start from.",
-    "max_pages": "Stop after exactly this many pages; 0 means no limit.",
-    "max_depth": "How many links away from a seed a page may be.",
-    "scope": "Which links are followed: same host as a seed, same registered domain, or any.",
-    "include": "Only URLs that match one of these patterns (RE2) are followed; seeds always are.",
-    "exclude": "URLs that match one of these patterns (RE2) are not followed.",
-    "order": "What is fetched first: breadth (first found, first fetched), depth, or best (most important).",
-    "sitemaps": "Whether sitemaps named by robots.txt are read.",
-    "url_rules": "Risky URL rules used to recognise the same page under two URLs (see `lycosa urls --explain`).",
-    "traps": "Whether endless sites, mirrors, session ids and soft 404 are recognised and left (see docs/traps.md).",
-    "domain_pages": "What a domain that is no seed may cost, again for each that links to it; 0 means no limit.",
-    "user_agent": "How the crawler names itself, with a contact: `name/version (+https://…)`.",
-    "min_delay_seconds": "Shortest pause between two requests to a host.",
-    "max_delay_seconds": "Longest pause that a slow answer can cause (Crawl-delay and Retry-After may be longer).",
-    "ip_delay_seconds": "Shortest pause between requests to one address, whatever the host; at most min_delay_seconds.",
-    "domain_delay_seconds": "Shortest pause between requests to one registered domain; at most min_delay_seconds.",
-    "delay_factor": "The pause is this many times the last fetch time.",
-    "max_crawl_delay_seconds": "A longer Crawl-delay than this is cut to it.",
-    "max_backoff_seconds": "Longest pause that failures of a host can cause by doubling.",
-    "circuit_seconds": "How long a host rests after five failures in a row.",
-    "robots_cache_seconds": "How long an answered robots.txt is used.",
-    "obey_nofollow": "Whether rel=nofollow, meta robots and X-Robots-Tag are obeyed.",
-    "retry_after_seconds": "Pauses before each retry of a URL that failed in a way that may pass.",
-    "max_wait_seconds": "End as incomplete when only retries and back-offs remain and none is due sooner than this.",
-    "open_networks": "Networks (CIDR) that are fetched from although they are not public, for intranets and tests.",
-    "dns_servers": "Name servers as address or address:port; the system's if empty.",
-    "connections": "Open requests per worker.",
-    "http2": "Whether HTTP/2 is spoken where TLS offers it.",
-    "tls": "verify: a bad certificate is a failure; record: fetch all the same.",
-    "purpose": "What the crawl is for: `export` leaves out the pages whose site does not want them used for it.",
-    "connect_seconds": "Time to connect, TLS included.",
-    "first_byte_seconds": "Time from the request to the first byte of the answer.",
-    "idle_seconds": "Longest silence within an answer.",
-    "fetch_seconds": "Time for a whole fetch.",
-    "min_bytes_per_second": "An answer slower than this after 10 s is cut.",
-    "max_body_bytes": "Longer bodies are cut, kept and marked.",
-    "max_flight_bytes": "Of bodies on their way a worker holds about this much; longer ones then wait for each other.",
-    "max_header_lines": "More header lines than this fail the visit.",
-    "max_header_bytes": "More header bytes than this fail the visit.",
-    "max_header_line_bytes": "A longer header line than this fails the visit.",
-    "max_redirects": "Hops before a chain of redirects is given up.",
-    "max_url_length": "Longer URLs are not followed.",
-    "max_path_depth": "URLs with more path segments are not followed.",
-    "max_links": "Links kept per page.",
-    "max_links_per_domain": "Links kept per page to one foreign registered domain.",
-    "max_parse_depth": "Deeper pages give links only.",
-    "max_parse_nodes": "Pages with more elements give links only.",
-    "max_text_chars": "Longer texts are cut.",
-    "parse_seconds": "CPU time for reading a page; 0: any. More ends the worker; the second time the page is given up.",
-    "max_parse_memory_bytes": "Memory for reading a page beyond what the worker has.",
-    "content_rules": "For a host or domain, a CSS selector of what its pages are about, instead of our own judgement.",
-    "main_content": "Whether the main content, comments, author and date of pages are looked for, beside the text.",
-    "content_groups": "Whether pages whose texts are 90 % alike are put into groups.",
-    "summary": "How pages are summarised in the `pages` table; a summary takes longer than the rest of a visit.",
-    "summary_sentences": "Sentences of a summary.",
-    "frontier": "Where the queue lives: rocks (in the crawl's folder), memory, or redis://… for several machines.",
-    "seen": "exact: no page is lost; bloom: bounded memory and disk, a small share of new URLs is taken for known.",
-    "seen_capacity": "How many URLs the Bloom filter is sized for.",
-    "seen_error": "The Bloom filter's share of false positives at that size.",
-    "max_active_hosts": "Hosts held in memory at once.",
-    "max_queued_per_host": "Longest queue of a host; what is least important is dropped and counted; 0 means no limit.",
-    "assignment": "Who visits a host: ring (always the same worker) or balanced (whoever has asked its domain least).",
-    "lease_seconds": "How long a worker may keep a URL before it is given to another.",
-    "region_rules": "Of several machines: for a host or the end of its name, the region whose machines visit it.",
-    "region_by": "Where no rule speaks: rules (any machine) or connect time (the region that connects fastest).",
-    "silence_seconds": "Of several machines: how long one may say nothing before its work is given to the others.",
-    "durability": "power: survives a power cut (group fsync); process: survives kill -9.",
-    "machine": "Of several machines: this one's name in file names; its host name if empty.",
-    "region": "Of several machines: where this one stands, in one word.",
-    "workers": "Worker processes; 0 means one per core.",
-    "warc_bytes": "A WARC file is closed at this size.",
-    "parquet_rows": "Rows per Parquet file.",
-    "report": "Whether report.html is written at the end.",
-}
+HELP: dict[str, str] = {name: hint.__metadata__[-1] for name, hint in Settings.__annotations__.items()}
 
 
 def load(path: Path | None, changes: dict[str, Any]) -> Settings:
@@ -205,7 +194,7 @@ def _read(path: Path) -> dict[str, Any]:
         raise SettingsError(f"{path}: not valid TOML: {error}") from error
 
 
-def from_values(values: dict[str, Any]) -> Settings:
+def from_values(values: Mapping[str, Any]) -> Settings:
     """Settings from plain values, each checked; the error names the setting and what it takes."""
     known = {field.name for field in msgspec.structs.fields(Settings)}
     if unknown := sorted(set(values) - known):

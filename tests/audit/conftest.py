@@ -12,9 +12,9 @@ import msgspec
 import pytest
 
 from lycosa import Crawler
-from lycosa.audit import Question, Report, audit
-from lycosa.cli.show import folder_settings
+from lycosa.audit import AuditReport, Question, audit
 from lycosa.frontier.rocks.database import Database
+from lycosa.inspect.opened import folder_settings
 from lycosa.simweb import Listening, LoggedRequest, SimWeb, WebPlan, read_log
 from lycosa.store.folder import CrawlFolder
 
@@ -30,7 +30,7 @@ class Evidence:
         self.log = place / "requests.jsonl"
         self.truth = place / "truth.json"
 
-    def audit(self, *, own_log: bool = False, **question: object) -> Report:
+    def audit(self, *, own_log: bool = False, **question: object) -> AuditReport:
         log = None if own_log else self.log
         asked = Question(log=log, truth=self.truth, has_links=True)._replace(**question)  # type: ignore[arg-type]
         return audit([self.folder], folder_settings(self.folder), asked)

@@ -14,7 +14,7 @@ from rich.console import Console
 from lycosa.bench.contestants import PEER_NAMES, Contestant, Job, Launch, lycosa_on, peers
 from lycosa.bench.install import Cache, checked_names
 from lycosa.bench.report import markdown, show
-from lycosa.bench.run import Plan, Result, Row, Run, bench, measure
+from lycosa.bench.run import BenchPlan, BenchRow, Result, Run, bench, measure
 from lycosa.bench.web import BenchWeb, many_hosts
 from lycosa.errors import SettingsError
 
@@ -24,7 +24,7 @@ def nobody(_: str) -> None:
 
 
 def test_lycosa_is_credited_with_what_the_server_saw(tmp_path: Path) -> None:
-    plan = Plan(hosts=20, pages=5, max_seconds=60, folder=tmp_path)
+    plan = BenchPlan(hosts=20, pages=5, max_seconds=60, folder=tmp_path)
     result = bench(plan, [lycosa_on("many", workers=1)], nobody)
     run = result.rows[0].runs[0]
     summary = msgspec.json.decode((tmp_path / "lycosa-many-1" / "output.txt").read_bytes().splitlines()[-1])
@@ -77,7 +77,7 @@ def test_pages_are_as_large_as_asked_for(tmp_path: Path) -> None:
 def test_a_crawler_that_is_not_installed_is_a_row_that_says_how(tmp_path: Path) -> None:
     missing = [peer for peer in peers(Cache(tmp_path), PEER_NAMES) if peer.name != "wget2"]
     assert all("lycosa bench --install" in peer.missing for peer in missing)
-    result = bench(Plan(hosts=1, pages=1), missing, nobody)
+    result = bench(BenchPlan(hosts=1, pages=1), missing, nobody)
     assert [row.runs for row in result.rows] == [[], [], []]
     assert "| scrapy | not installed: lycosa bench --install |" in markdown(result)
 
@@ -97,8 +97,8 @@ def run_of(pages: int, cpu_seconds: float) -> Run:
 
 
 def test_a_report_shows_the_best_run_the_spread_and_the_ratio() -> None:
-    ours = Row(crawler="lycosa", web="many", does="", runs=[run_of(1000, 1.0), run_of(1000, 0.5)])
-    theirs = Row(crawler="scrapy", web="many", does="", runs=[run_of(1000, 10.0)])
+    ours = BenchRow(crawler="lycosa", web="many", does="", runs=[run_of(1000, 1.0), run_of(1000, 0.5)])
+    theirs = BenchRow(crawler="scrapy", web="many", does="", runs=[run_of(1000, 10.0)])
     result = Result(
         machine="Linux", python="3.11", cores=2, lycosa="0.1", hosts=10, pages_per_host=100, repeat=2, max_seconds=9,
         rows=[ours, theirs],

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from lycosa.bench.experiments import balance, scale
-from lycosa.bench.experiments.plot import Axis, Line, plot
+from lycosa.bench.experiments.plot import Axis, PlotLine, plot
 from lycosa.bench.experiments.run import QUICK, experiments, write
 from lycosa.bench.experiments.sketches import bloom_error, heavy_tailed, sketch_error
 from lycosa.cli.main import main
@@ -85,7 +85,7 @@ def test_the_page_and_its_plots(tmp_path: Path) -> None:
 
 
 def test_a_plot_has_no_place_for_nothing_in_powers_of_ten() -> None:
-    drawn = plot("t <", Axis("x"), Axis("y", is_log=True), [Line("a", [(1, 0.0), (2, 10.0), (3, 100.0)])])
+    drawn = plot("t <", Axis("x"), Axis("y", is_log=True), [PlotLine("a", [(1, 0.0), (2, 10.0), (3, 100.0)])])
     assert drawn.count("<circle") == 2
     assert "t &lt;" in drawn
 

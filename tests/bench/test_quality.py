@@ -20,9 +20,9 @@ from lycosa.bench.quality.detectors import LABELLED, READ, measure_encodings
 from lycosa.bench.quality.duplicates import Edit, edited, found_of_edits, pairs
 from lycosa.bench.quality.encodings import Labelled, pages_written_anew
 from lycosa.bench.quality.page import markdown
-from lycosa.bench.quality.readers import Ours, Peer, Reader, open_peers
+from lycosa.bench.quality.readers import ContentReader, Ours, Peer, open_peers
 from lycosa.bench.quality.run import QualityPlan, measure_quality
-from lycosa.bench.quality.scoring import Tally, precision_recall, segments
+from lycosa.bench.quality.scoring import ScoreTally, precision_recall, segments
 from lycosa.cli.main import main
 from lycosa.errors import SettingsError
 
@@ -93,13 +93,13 @@ def test_runs_of_four_tokens_are_counted(truth: str, found: str, expected: tuple
 def test_segments_are_counted_whatever_their_spaces() -> None:
     truth = {"with": ["one  two", "three"], "without": ["menu"]}
     assert segments(truth, "Menu menu\none two") == (1, 1, 1)
-    tally = Tally()
+    tally = ScoreTally()
     tally.add(truth, "Menu menu\none two")
     assert tally.figures() == pytest.approx((0.5, 0.5, 0.5))
 
 
 def test_an_empty_answer_lowers_recall_alone() -> None:
-    tally = Tally()
+    tally = ScoreTally()
     tally.add({"text": "a b c d e"}, "a b c d e")
     tally.add({"text": "a b c d e"}, " ")
     assert tally.figures() == pytest.approx((1.0, 0.5, 2 / 3))
@@ -154,7 +154,7 @@ def test_figures_of_the_training_count_only_for_its_model_and_its_pages() -> Non
 
 
 def test_a_right_text_is_right_whatever_the_charset_is_called(data: Path) -> None:
-    readers: list[Reader] = [detectors.our_reader(), Fixed("latin", "ISO-8859-1"), Fixed("silent", "")]
+    readers: list[ContentReader] = [detectors.our_reader(), Fixed("latin", "ISO-8859-1"), Fixed("silent", "")]
     figures = measure_encodings(data, readers, nobody)
     assert figures.counts[LABELLED] == 2
     assert figures.right["lycosa"] == figures.counts

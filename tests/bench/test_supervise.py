@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from lycosa.bench.run import supervised
-from lycosa.bench.supervise import Order, Usage, descendants, memory_bytes
+from lycosa.bench.supervise import ResourceUsage, WorkOrder, descendants, memory_bytes
 
 _BURN = "import time\nwhile time.process_time() < {seconds}: pass"
 _START = "import subprocess, sys\nsubprocess.{how}([sys.executable, '-c', {code!r}])"
 
 
-def run(folder: Path, code: str, max_seconds: float = 30.0) -> Usage:
+def run(folder: Path, code: str, max_seconds: float = 30.0) -> ResourceUsage:
     return supervised(
-        Order(
+        WorkOrder(
             command=[sys.executable, "-c", code],
             folder=str(folder),
             environment=dict(os.environ),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from lycosa.cli.show import OpenedCrawl
 from lycosa.frontier.memory import MemoryReader, MemoryTables
 from lycosa.frontier.records import HostRecord, State, encode
 from lycosa.frontier.rocks.tables import RocksTables
 from lycosa.frontier.tables import HOSTS, META, Batch
 from lycosa.frontier.view import Agreed, CrawlView, Crew, Shares
+from lycosa.inspect.opened import OpenedCrawl
 from lycosa.ports import Counts
 from lycosa.settings import Settings
 

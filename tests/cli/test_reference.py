@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
+from typing import get_type_hints
 
 import msgspec
 import pytest
 
 from lycosa.cli.main import COMMANDS, main, make_parser
-from lycosa.cli.reference import commands_markdown, known_settings, settings_markdown
+from lycosa.cli.reference import KEYWORDS, commands_markdown, keywords_module, known_settings, settings_markdown
+from lycosa.keywords import SettingsKeywords
 from lycosa.settings import HELP, Settings, from_values
 
 from .world import lycosa
@@ -15,10 +18,23 @@ from .world import lycosa
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.mark.parametrize(("file", "write"), [("commands.md", commands_markdown), ("settings.md", settings_markdown)])
-def test_the_reference_says_what_the_code_does(file: str, write: object) -> None:
-    assert callable(write)
-    assert (DOCS / file).read_text(encoding="utf-8") == write(), "run `make docs`"
+@pytest.mark.parametrize(
+    ("file", "write"),
+    [
+        (DOCS / "commands.md", commands_markdown),
+        (DOCS / "settings.md", settings_markdown),
+        (KEYWORDS, keywords_module),
+    ],
+)
+def test_the_reference_says_what_the_code_does(file: Path, write: Callable[[], str]) -> None:
+    assert file.read_text(encoding="utf-8") == write(), "run `make docs`"
+
+
+def test_every_setting_but_the_seeds_is_a_keyword_of_its_type() -> None:
+    settings = get_type_hints(Settings)
+    assert settings.pop("seeds") == list[str]
+    assert get_type_hints(SettingsKeywords) == settings
+    assert not SettingsKeywords.__required_keys__
 
 
 def test_every_setting_has_help() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lycosa.cli.main import main
-from lycosa.cli.robots import line_of
+from lycosa.robots.parse import line_of
 
 from .world import World
 

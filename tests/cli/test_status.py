@@ -10,13 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from lycosa.cli import status as command
 from lycosa.cli.main import main
+from lycosa.cli.status import print_status
 from lycosa.frontier.records import HostRecord, Lane, encode
 from lycosa.frontier.rocks.tables import RocksTables
 from lycosa.frontier.rules import OriginState
 from lycosa.frontier.tables import HOSTS, Batch
 from lycosa.frontier.view import Crew, Machine, Shares, open_rocks_view
+from lycosa.inspect.status import Status, WorkerBalance, read_status
+from lycosa.model import Reason
 from lycosa.store.folder import CrawlFolder
 
 from .rows import change_rows, crawl_of
@@ -122,19 +124,20 @@ def test_a_host_that_bans_is_named_with_the_time_of_the_next_try(
     with closing(open_rocks_view(folder.frontier)) as view:
         record = view.host("a.test")
     assert record is not None
-    record.ban, record.failures, record.free_at = "banned: 403, cf-mitigated", 5, time.time() + 1800
+    record.ban, record.failures, record.free_at = Reason("banned", "403, cf-mitigated"), 5, time.time() + 1800
     batch = Batch()
     batch.put(HOSTS, b"a.test", encode(record))
     change_rows(folder.frontier, batch)
     banned = status_of(folder.path, capsys)["banned"]
     assert isinstance(banned, list)
-    assert [(host["host"], host["said"]) for host in banned] == [("a.test", "banned: 403, cf-mitigated")]
+    told = [(host["host"], host["reason"], host["detail"]) for host in banned]
+    assert told == [("a.test", "banned", "403, cf-mitigated")]
     assert main(["status", "--folder", str(folder.path)]) == 0
     out = capsys.readouterr().out
     assert "hosts that told us to go away" in out
     assert "the end of its ban" in out
     assert main(["why", begun.url("/one"), "--folder", str(folder.path)]) == 0
-    assert "the end of its ban (banned: 403, cf-mitigated): next try in" in capsys.readouterr().out
+    assert "the end of its ban: the host told us to go away (403, cf-mitigated); next try in" in capsys.readouterr().out
 
 
 # ---- what is in the tables
@@ -148,8 +151,8 @@ def host_in_trouble(name: str, *, queued: int = 1, **states: OriginState) -> Hos
     return HostRecord(name, 1, queued=queued * len(lanes), lanes=lanes, origins=origins)
 
 
-def printed(status: command.Status, capsys: pytest.CaptureFixture[str], now: float) -> str:
-    command.print_status(status, now)
+def printed(status: Status, capsys: pytest.CaptureFixture[str], now: float) -> str:
+    print_status(status, now)
     return capsys.readouterr().out
 
 
@@ -159,7 +162,7 @@ def test_machines_are_named_with_who_is_silent_and_what_they_wait_for(capsys: py
         Machine("m2", 1, "", 0.5, is_silent=False, waits_for="a network", partitions=30),
         Machine("m3", 4, "", 75.0, is_silent=True, waits_for="", partitions=31),
     ]
-    status = command.read_status(crawl_of(Batch(), crew=Crew(machines, 2)), 10)
+    status = read_status(crawl_of(Batch(), crew=Crew(machines, 2)), 10)
     assert status.state == "running"
     assert status.machines == ["m1 (2 workers, region eu)", "m2 (1 worker)"]
     out = printed(status, capsys, time.time())
@@ -171,29 +174,29 @@ def test_machines_are_named_with_who_is_silent_and_what_they_wait_for(capsys: py
 
 def test_a_crawl_whose_machines_are_all_silent_does_not_run(capsys: pytest.CaptureFixture[str]) -> None:
     silent = Machine("m3", 4, "", 75.0, is_silent=True, waits_for="", partitions=64)
-    status = command.read_status(crawl_of(Batch(), crew=Crew([silent], 0)), 10)
+    status = read_status(crawl_of(Batch(), crew=Crew([silent], 0)), 10)
     assert (status.state, status.machines) == ("finished: everything known has been visited", [])
     assert "m3 (4 workers): silent for" in printed(status, capsys, time.time())
 
 
 def test_a_crawl_that_nobody_takes_part_in_lacks_no_owner(capsys: pytest.CaptureFixture[str]) -> None:
-    status = command.read_status(crawl_of(Batch(), crew=Crew([], 64)), 10)
+    status = read_status(crawl_of(Batch(), crew=Crew([], 64)), 10)
     assert "no owner" not in printed(status, capsys, time.time())
 
 
 def test_a_balanced_crawl_tells_how_evenly_it_is_spread(capsys: pytest.CaptureFixture[str]) -> None:
-    status = command.read_status(crawl_of(Batch(), shares=Shares([0, 10], 3)), 10)
-    assert status.balance == command.WorkerBalance([0, 10], 1.0, 3)
+    status = read_status(crawl_of(Batch(), shares=Shares([0, 10], 3)), 10)
+    assert status.balance == WorkerBalance([0, 10], 1.0, 3)
     assert "2 workers had 0 to 10 requests each, variation 100.0%" in printed(status, capsys, time.time())
 
 
 def test_origins_in_trouble_are_named_with_the_reason_and_the_next_try(capsys: pytest.CaptureFixture[str]) -> None:
     now = float(int(time.time()))
-    refused = OriginState(0.0, now + 3000, is_pending=True, trouble="connect: refused")
+    refused = OriginState(0.0, now + 3000, is_pending=True, trouble=Reason("connect", "refused"))
     well = OriginState(now, now + 3000)
     hosts = [host_in_trouble(f"h{number}", queued=number, http=refused) for number in range(1, 5)]
     hosts.append(host_in_trouble("both", queued=9, http=well, https=OriginState(now, now + 9000, rest_until=now + 600)))
-    status = command.read_status(crawl_of(Batch(), *hosts), 2)
+    status = read_status(crawl_of(Batch(), *hosts), 2)
     assert [each.origin for each in status.troubled] == ["https://both", "http://h4"]
     assert status.troubled_origins == 5
     # The other origin of this host goes on.
@@ -210,6 +213,6 @@ def test_origins_in_trouble_are_named_with_the_reason_and_the_next_try(capsys: p
 
 def test_nobody_is_in_trouble_where_none_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     host = host_in_trouble("a", http=OriginState(0.0, time.time() + 300, is_pending=True))
-    status = command.read_status(crawl_of(Batch(), host), 0)
+    status = read_status(crawl_of(Batch(), host), 0)
     assert (status.troubled, status.troubled_origins, status.hosts) == ([], 0, [])
     assert "in trouble" not in printed(status, capsys, time.time())

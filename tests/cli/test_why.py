@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from lycosa.cli.main import main
-from lycosa.cli.why import Answer, explain
 from lycosa.frontier.entries import encode_block, entry_of
 from lycosa.frontier.records import HostRecord, Lane, block_key
 from lycosa.frontier.rules import OriginState
 from lycosa.frontier.tables import META, QUEUE, Batch
-from lycosa.model import Target
+from lycosa.inspect.why import Answer, explain
+from lycosa.model import Reason, Refusal, Target
 from lycosa.url.fingerprint import Fingerprinter
 
 from .rows import KEY, change_rows, crawl_of
@@ -31,7 +31,7 @@ def why(world: World, url: str, capsys: pytest.CaptureFixture[str]) -> dict[str,
     [
         ("/", "stored", "its page is kept"),
         ("/moved", "moved", "redirects"),
-        ("/gone", "failed", "status: 410"),
+        ("/gone", "failed", "an error status (410)"),
         ("/broken", "retry", "waits to be tried again"),
         ("/shop/x", "out of scope", "exclude pattern"),
         ("/unfollowed", "undiscovered", "nofollow"),
@@ -143,13 +143,13 @@ def explained(url: str, *queued: str, **states: OriginState) -> Answer:
 def test_a_url_whose_origin_is_set_aside_says_which_why_and_until_when() -> None:
     origins = {
         "http": OriginState(NOW, NOW + 1000),
-        "https": OriginState(0.0, NOW + 300, is_pending=True, trouble="does not resolve"),
+        "https": OriginState(0.0, NOW + 300, is_pending=True, trouble=Reason(Refusal.NAME)),
     }
     queued = ("http://a/1", "https://a/1", "https://a/2")
     answer = explained("https://a/2", *queued, **origins)
     facts = dict(answer.facts)
     assert (answer.state, answer.sentence) == ("queued", "It is queued, to be visited once its origin can be asked.")
-    assert facts["set aside"] == "https://a: its robots.txt could not be read (does not resolve)"
+    assert facts["set aside"] == "https://a: its robots.txt could not be read (its name does not resolve)"
     assert facts["next try"] == "in 5 min 00 s (2023-11-14 22:18:20 UTC)"
     assert (facts["place"], facts["region"]) == ("3 of 3 on a", "eu")
     well = explained("http://a/1", *queued, **origins)
@@ -158,7 +158,7 @@ def test_a_url_whose_origin_is_set_aside_says_which_why_and_until_when() -> None
 
 
 def test_a_robots_file_that_cannot_be_read_says_why_and_when_it_is_tried_again() -> None:
-    state = OriginState(0.0, NOW + 300, is_pending=True, trouble="connect: refused")
+    state = OriginState(0.0, NOW + 300, is_pending=True, trouble=Reason("connect", "refused"))
     answer = explained("http://a/robots.txt", http=state)
     assert answer.state == "failed"
     assert dict(answer.facts)["set aside"].endswith("(connect: refused)")

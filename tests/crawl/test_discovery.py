@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from lycosa.build import make_discovery, parse_seeds
+from lycosa.build import make_discovery
 from lycosa.crawl.discovery import Discovery, Remembered
 from lycosa.model import Page, RawLink, Target
 from lycosa.settings import Settings
+from lycosa.url.canonical import parse_seeds
 
 SEED = Target("http://a.test/", "a.test", b"seed")
 

@@ -39,9 +39,16 @@ class Crawled:
 
 async def crawl(folder: Path) -> Crawled:
     async with SimWeb(WebPlan.named("clean", hosts=4, pages_per_host=5)) as web:
-        settings = {"open_networks": ["127.0.0.0/8"], "dns_servers": [web.dns_address], "scope": "any"}
-        pace = {"min_delay_seconds": DELAY_SECONDS, "delay_factor": 0.0}
-        await Crawler(list(web.seeds), folder=folder, **settings, **pace).run()
+        crawler = Crawler(
+            list(web.seeds),
+            folder=folder,
+            open_networks=["127.0.0.0/8"],
+            dns_servers=[web.dns_address],
+            scope="any",
+            min_delay_seconds=DELAY_SECONDS,
+            delay_factor=0.0,
+        )
+        await crawler.run()
         return Crawled(web.truth(), list(web.requests), folder)
 
 

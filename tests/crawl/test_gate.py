@@ -98,7 +98,7 @@ async def test_without_an_open_network_nobody_on_loopback_is_reached(web: HandWe
     seed = web.page("http://a.test/", page())
     assert await crawl(seed, open_networks=[]) == {seed: "refused"}
     assert web.requests == []
-    assert "not open" in crawl.row(seed)["error"]
+    assert crawl.row(seed)["reason"] == "address"
 
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://a.test/", "data:text/html,x", "gopher://a.test/"])

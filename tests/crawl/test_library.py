@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import importlib.util
+import os
+import subprocess
+import sys
 from contextlib import aclosing
 from pathlib import Path
 from types import ModuleType
@@ -11,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from lycosa import Crawler, library
+from lycosa import CrawledPage, Crawler, MissedPage, library
+from lycosa.crawl import session, shortage
 from lycosa.errors import FolderInUse, SettingsError
 from lycosa.simweb import HandWeb, SimWeb, WebPlan
 
@@ -33,7 +38,7 @@ def many_pages(web: HandWeb, hosts: int, pages: int) -> list[str]:
     return seeds
 
 
-def crawler_of(web: HandWeb, seeds: list[str], **settings: Any) -> Crawler:
+def crawler_of(web: HandWeb, seeds: str | list[str], **settings: Any) -> Crawler:
     return Crawler(seeds, **{**hand_settings(web), **settings})
 
 
@@ -95,6 +100,98 @@ async def test_a_loop_left_without_a_context_is_closed_by_its_generator(web: Han
     assert len([page async for page in crawler_of(web, [], folder=space / "c")]) < 12
 
 
+async def test_a_loop_left_by_break_frees_the_folder_for_the_next(web: HandWeb, space: Path) -> None:
+    seeds = many_pages(web, hosts=4, pages=10)
+    async for _ in crawler_of(web, seeds, folder=space / "c", connections=2):
+        break
+    # The same folder again, in the next line, without a context and without a word about the loop that was left.
+    rest = [page.url async for page in crawler_of(web, seeds, folder=space / "c")]
+    assert 0 < len(rest) < 44
+    stored = [row["url"] for row in evidence.pages(space / "c") if row["outcome"] == "stored"]
+    assert len(stored) == len(set(stored)) == 44
+
+
+def test_a_program_that_ends_after_break_says_nothing(space: Path) -> None:
+    """Nothing is destroyed while pending, nothing is left open, whatever warnings are asked for."""
+    program = """
+import asyncio, sys
+import lycosa
+from lycosa.simweb import SimWeb, WebPlan
+
+async def main():
+    async with SimWeb(WebPlan.named("clean", hosts=4, pages_per_host=5)) as web:
+        settings = dict(open_networks=["127.0.0.0/8"], dns_servers=[web.dns_address], scope="any")
+        async for page in lycosa.Crawler(list(web.seeds), folder=sys.argv[1], min_delay_seconds=0.0, **settings):
+            print(page.status)
+            break
+
+asyncio.run(main())
+"""
+    command = [sys.executable, "-W", "always", "-c", program, str(space / "c")]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    told = [line for line in ended.stderr.splitlines() if "fastwarc" not in line and "CompressingStream" not in line]
+    assert (ended.returncode, ended.stdout, told) == (0, "200\n", [])
+    assert evidence.left_open(space / "c") == []
+
+
+async def test_a_string_is_one_seed(web: HandWeb) -> None:
+    (seed,) = many_pages(web, hosts=1, pages=2)
+    assert len([page async for page in crawler_of(web, seed)]) == 3
+
+
+async def test_failures_reach_the_program(web: HandWeb) -> None:
+    seed = web.page("http://a.test/", page("/gone", "/secret", "/old", title="Home"))
+    new = web.page("http://a.test/new", page(title="New"))
+    web.redirect("http://a.test/old", new)
+    web.robots("a.test", "User-agent: *\nDisallow: /secret")
+    visits = {visit.url: visit async for visit in crawler_of(web, [seed]).outcomes()}
+    assert isinstance(visits[seed], CrawledPage)
+    assert isinstance(visits[new], CrawledPage)
+    missed = {url: visit for url, visit in visits.items() if isinstance(visit, MissedPage)}
+    gone, secret, old = (missed[f"{seed}{name}"] for name in ("gone", "secret", "old"))
+    assert (gone.outcome, gone.reason, gone.status, gone.referrer) == ("failed", "status", 404, seed)
+    assert (secret.outcome, secret.reason, secret.status) == ("refused", "robots", 0)
+    assert (old.outcome, old.detail) == ("moved", new)
+    assert [visit.is_failure for visit in (gone, secret, old)] == [True, True, False]
+
+
+async def test_a_finished_crawl_is_visited_again(web: HandWeb, space: Path) -> None:
+    seeds = many_pages(web, hosts=1, pages=3)
+    await crawler_of(web, seeds, folder=space / "c").run()
+    again = [visit async for visit in crawler_of(web, [], folder=space / "c", revisit=True).outcomes()]
+    assert len(again) == 4
+
+
+async def test_a_crawl_in_a_program_waits_for_what_the_machine_lacks(
+    web: HandWeb, space: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk fails to sync for a while: nothing is lost, nothing comes twice."""
+    monkeypatch.setattr(shortage, "FIRST_PAUSE_SECONDS", 0.01)
+    seeds = many_pages(web, hosts=2, pages=10)
+    real, failures = os.fdatasync, iter([True] * 3)
+
+    def failing(fd: int) -> None:
+        if next(failures, False):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        real(fd)
+
+    urls = []
+    async with crawler_of(web, seeds, folder=space / "c", durability="power") as crawler:
+        async for crawled in crawler:
+            urls.append(crawled.url)
+            if len(urls) == 3:
+                monkeypatch.setattr(os, "fdatasync", failing)
+    assert next(failures, None) is None, "the disk has failed meanwhile"
+    assert len(urls) == len(set(urls)) == 22
+    assert crawler.counts().pages == 22
+
+
+async def test_seeds_are_planted_in_portions(web: HandWeb, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "SEEDS_AT_ONCE", 2)
+    seeds = [web.page(f"http://h{number}.test/", page(title=str(number))) for number in range(5)]
+    assert len([page async for page in crawler_of(web, seeds)]) == 5
+
+
 async def test_stop_lets_what_is_under_way_come_in(web: HandWeb) -> None:
     seeds = many_pages(web, hosts=2, pages=50)
     crawler = crawler_of(web, seeds, connections=1)
@@ -140,7 +237,7 @@ async def test_a_cancelled_crawl_closes_its_folder(web: HandWeb, space: Path) ->
 
 
 async def test_the_crawl_waits_for_a_slow_caller(web: HandWeb, space: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(library, "MAX_WAITING_PAGES", 5)
+    monkeypatch.setattr(library, "MAX_WAITING", 5)
     seeds = many_pages(web, hosts=4, pages=30)
     async with crawler_of(web, seeds, folder=space / "slow", connections=2) as slow:
         pages = aiter(slow)
@@ -190,7 +287,7 @@ def test_bad_settings_are_refused_at_once() -> None:
     with pytest.raises(SettingsError, match="no seeds"):
         Crawler([])
     with pytest.raises(SettingsError, match="Did you mean 'max_pages'"):
-        Crawler(["http://a.test/"], max_page=3)
+        Crawler(["http://a.test/"], max_page=3)  # type: ignore[call-arg]
     with pytest.raises(SettingsError, match="seed 'ftp:"):
         Crawler(["ftp://a.test/"])
 

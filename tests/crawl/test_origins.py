@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
+from lycosa.inspect.reasons import sentence_of
 from lycosa.model import Refusal
 from lycosa.simweb import HandWeb
 from lycosa.simweb.hostile.traps import babble
 from lycosa.simweb.log import RequestLog
-from lycosa.simweb.server import Server, loopback_socket
+from lycosa.simweb.server import SimServer, loopback_socket
 
 from ..cli.world import lycosa
 from ..fetch.certificate import make_certificate, needs_openssl
@@ -56,7 +57,7 @@ async def secure_port(web: HandWeb, certificate: Path) -> AsyncIterator[int]:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(certificate)
     listener = loopback_socket(0)
-    server = Server(web, RequestLog())
+    server = SimServer(web, RequestLog())
     await server.start(listener, context)
     try:
         yield listener.getsockname()[1]
@@ -100,7 +101,8 @@ async def assert_found(web: HandWeb, folder: Path, frontier: str, good: str, bad
     assert found_on(folder, good) == set(paths), ended.summary
     assert found_on(folder, bad) == set()
     assert (ended.exit_code, ended.summary["ending"]) == (3, "incomplete"), "the other is to be tried again"
-    assert [(each["origin"], each["trouble"]) for each in ended.summary["troubled"]] == [(bad, trouble)]
+    told = [(each["origin"], f"{each['reason']}: {each['detail']}") for each in ended.summary["troubled"]]
+    assert told == [(bad, trouble)]
     assert ended.summary["queued"] + ended.summary["delayed"] == PAGES, "nothing of it is lost"
     assert ended.summary["failed"] == ended.summary["crashed"] == 0
 
@@ -155,11 +157,11 @@ async def test_a_name_that_is_not_there_keeps_no_crawl_from_its_end(
     assert found_on(folder, web.url(SITE, "")) == set(paths)
     assert (ended.exit_code, ended.summary["ending"]) == (0, "finished"), ended.summary
     assert (ended.summary["refused"], ended.summary["troubled"]) == (PAGES, [])
-    assert ended.summary["reasons"][Refusal.NAME.value] == PAGES
+    assert {"reason": Refusal.NAME, "detail": "", "times": PAGES} in ended.summary["reasons"]
     asked = [query for query in web.dns_queries if query.name == "nowhere.test"]
     assert len(asked) >= looks, "each look was at the name servers, and none at our own memory"
     why = await asyncio.to_thread(lycosa, "why", f"{nowhere}/page/1", "--folder", str(folder))
-    assert f"It was not requested: {Refusal.NAME.value}." in why.stdout, why.stderr
+    assert f"It was not requested: {sentence_of(Refusal.NAME)}." in why.stdout, why.stderr
 
 
 async def test_bad_links_from_elsewhere_do_not_close_a_host(web: HandWeb, space: Path, frontier: str) -> None:

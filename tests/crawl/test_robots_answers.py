@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from lycosa.simweb import Exchange, HandWeb
+from lycosa.simweb import HandWeb, ServedExchange
 
 from .conftest import HandCrawl
 from .test_visits import page, paths
@@ -25,7 +25,7 @@ async def test_a_server_error_means_that_nothing_is_allowed(web: HandWeb, crawl:
     seed = web.page("http://a.test/", page())
     assert await crawl(seed) == {seed: "refused"}
     assert paths(web) == []
-    assert crawl.row(seed)["error"].endswith(f"so nothing may be fetched: status {status}")
+    assert (crawl.row(seed)["reason"], crawl.row(seed)["detail"]) == ("robots-unreachable", f"status: {status}")
 
 
 async def test_while_tries_are_left_the_pages_of_a_host_without_robots_wait(web: HandWeb, crawl: HandCrawl) -> None:
@@ -37,18 +37,18 @@ async def test_while_tries_are_left_the_pages_of_a_host_without_robots_wait(web:
 
 
 async def test_silence_means_that_nothing_is_allowed(web: HandWeb, crawl: HandCrawl) -> None:
-    async def hang_up(exchange: Exchange) -> None:
+    async def hang_up(exchange: ServedExchange) -> None:
         exchange.abort()
 
     seed = web.page("http://a.test/", page())
     robots = web.behave("http://a.test/robots.txt", hang_up)
     assert await crawl(seed) == {seed: "refused"}
     assert paths(web) == []
-    assert crawl.row(robots)["error"].startswith("reset"), "the tables tell why"
+    assert crawl.row(robots)["reason"] == "reset", "the tables tell why"
 
 
 async def test_an_answer_that_never_comes_means_that_nothing_is_allowed(web: HandWeb, crawl: HandCrawl) -> None:
-    async def say_nothing(exchange: Exchange) -> None:
+    async def say_nothing(exchange: ServedExchange) -> None:
         del exchange
 
     seed = web.page("http://a.test/", page())

@@ -18,11 +18,11 @@ from typing import Any
 
 import pytest
 
+from lycosa.crawl import shortage
+from lycosa.crawl.shortage import ShortageWait, has_enough
 from lycosa.errors import BackendLost, Shortage, lost
 from lycosa.frontier.embedded import rocks_frontier
 from lycosa.frontier.rules import FrontierRules
-from lycosa.process import shortage as patience
-from lycosa.process.shortage import ShortageWait, has_enough
 from lycosa.simweb import WebPlan
 
 from ..frontier.stage import page
@@ -209,7 +209,7 @@ def test_what_may_pass_is_told_from_what_will_not(error: Exception, kind: type[B
 def test_enough_is_room_and_descriptors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert has_enough(tmp_path)
     assert list(tmp_path.iterdir()) == []
-    monkeypatch.setattr(patience, "MIN_FREE_BYTES", 1 << 60)
+    monkeypatch.setattr(shortage, "MIN_FREE_BYTES", 1 << 60)
     assert not has_enough(tmp_path)
     monkeypatch.undo()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -221,10 +221,10 @@ def test_enough_is_room_and_descriptors(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 async def test_waiting_ends_with_the_shortage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "FIRST_PAUSE_SECONDS", 0.001)
-    monkeypatch.setattr(patience, "MAX_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(shortage, "FIRST_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(shortage, "MAX_PAUSE_SECONDS", 0.001)
     looks = iter([False, False, True])
-    monkeypatch.setattr(patience, "has_enough", lambda folder: next(looks))
+    monkeypatch.setattr(shortage, "has_enough", lambda folder: next(looks))
     await asyncio.wait_for(ShortageWait(tmp_path).wait(asyncio.Event()), 60)
     assert list(looks) == []
 

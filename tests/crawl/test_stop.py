@@ -195,7 +195,8 @@ def test_hosts_without_readable_robots_leave_a_crawl_incomplete(space: Path) -> 
         asked = evidence.requested(web.requests, web.origin_port)
     assert (ended.exit_code, ended.summary["ending"]) == (3, "incomplete")
     assert ended.summary["queued"] > 0
-    assert any(reason.startswith("robots.txt could not be read: status 5") for reason in ended.summary["reasons"])
+    pending = [each["detail"] for each in ended.summary["reasons"] if each["reason"] == "robots-pending"]
+    assert any(detail.startswith("status: 5") for detail in pending)
     closed = {page.url for page in truth.pages.values() if not page.is_allowed}
     assert not closed & set(asked)
     assert truth.reachable <= set(asked)

@@ -35,8 +35,9 @@ async def test_a_page_that_breaks_our_code_ends_its_own_visit_only(
     assert outcomes[x] == "stored"
     assert outcomes[poison] == "crashed"
     assert crawl.counts.crashed == 1
-    assert crawl.row(poison)["error"].startswith("RuntimeError: ")
-    assert len(crawl.row(poison)["error"]) <= 500
+    assert crawl.row(poison)["reason"] == "crashed"
+    assert crawl.row(poison)["detail"].startswith("RuntimeError: ")
+    assert len(crawl.row(poison)["detail"]) <= 500
 
 
 async def test_a_store_that_cannot_write_ends_the_crawl_and_loses_nothing(

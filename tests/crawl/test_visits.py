@@ -8,7 +8,7 @@ from itertools import count
 import pytest
 
 from lycosa.crawl import visit as crawler
-from lycosa.simweb import Exchange, HandWeb
+from lycosa.simweb import HandWeb, ServedExchange
 
 from .conftest import HandCrawl
 
@@ -124,7 +124,7 @@ async def test_a_body_past_the_limit_is_cut_kept_and_marked(web: HandWeb, crawl:
 
 
 async def test_a_connection_lost_in_the_middle_of_a_page_leaves_what_came(web: HandWeb, crawl: HandCrawl) -> None:
-    async def half(exchange: Exchange) -> None:
+    async def half(exchange: ServedExchange) -> None:
         exchange.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 100000\r\n\r\n")
         exchange.send(page("/x").encode())
         exchange.close()
@@ -240,13 +240,13 @@ async def test_a_chain_of_redirects_is_given_up_after_the_limit(web: HandWeb, cr
     outcomes = await crawl(seed, max_redirects=3)
     assert paths(web) == ["/0", "/1", "/2", "/3"]
     assert outcomes[web.url("a.test", "/3")] == "failed"
-    assert crawl.row(web.url("a.test", "/3"))["error"].startswith("too-many-redirects")
+    assert crawl.row(web.url("a.test", "/3"))["reason"] == "too-many-redirects"
 
 
 async def test_a_redirect_without_a_location_fails(web: HandWeb, crawl: HandCrawl) -> None:
     seed = web.page("http://a.test/", status=302)
     assert await crawl(seed) == {seed: "failed"}
-    assert crawl.row(seed)["error"] == "redirect-without-location"
+    assert crawl.row(seed)["reason"] == "redirect-without-location"
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ async def test_a_location_that_leads_nowhere_ends_there(web: HandWeb, crawl: Han
 
 
 async def test_a_location_of_any_bytes_does_no_harm(web: HandWeb, crawl: HandCrawl) -> None:
-    async def odd(exchange: Exchange) -> None:
+    async def odd(exchange: ServedExchange) -> None:
         exchange.send(b"HTTP/1.1 301 Moved\r\nLocation: http://\xed\xa0\x80\xff\x80[/\r\nContent-Length: 0\r\n\r\n")
 
     seed = web.behave("http://a.test/", odd)
@@ -288,7 +288,7 @@ async def test_a_redirect_out_of_scope_is_followed_from_a_seed_only(web: HandWeb
 async def test_what_a_client_error_denies_is_asked_for_once(web: HandWeb, crawl: HandCrawl, status: int) -> None:
     seed = web.page("http://a.test/", page("/x"), status=status)
     assert await crawl(seed, retry_after_seconds=(0.0, 0.0)) == {seed: "failed"}
-    assert crawl.row(seed)["error"] == f"status: {status}"
+    assert (crawl.row(seed)["reason"], crawl.row(seed)["status"]) == ("status", status)
     assert paths(web) == ["/"]
 
 
@@ -303,7 +303,7 @@ async def test_trouble_that_may_pass_is_tried_again_as_often_as_set(
 
 
 async def test_a_page_that_recovers_is_stored(web: HandWeb, crawl: HandCrawl) -> None:
-    async def first_broken(exchange: Exchange) -> None:
+    async def first_broken(exchange: ServedExchange) -> None:
         web.page("http://a.test/", page("/x"))
         exchange.send(b'HTTP/1.1 500 Oops\r\nETag: "error"\r\nContent-Length: 0\r\n\r\n')
 
@@ -316,7 +316,7 @@ async def test_a_page_that_recovers_is_stored(web: HandWeb, crawl: HandCrawl) ->
 async def test_the_validators_of_an_error_are_not_asked_about(web: HandWeb, crawl: HandCrawl) -> None:
     asked: list[str] = []
 
-    async def broken(exchange: Exchange) -> None:
+    async def broken(exchange: ServedExchange) -> None:
         asked.append(exchange.ask.headers.get("if-none-match", ""))
         exchange.send(b'HTTP/1.1 500 Oops\r\nETag: "error"\r\nContent-Length: 0\r\n\r\n')
 
@@ -364,7 +364,7 @@ async def test_a_host_that_asks_for_more_time_than_there_is_leaves_the_crawl_inc
 
 
 async def test_a_reset_connection_is_a_failure_of_its_own(web: HandWeb, crawl: HandCrawl) -> None:
-    async def reset(exchange: Exchange) -> None:
+    async def reset(exchange: ServedExchange) -> None:
         exchange.abort()
 
     seed = web.page("http://a.test/", page("/reset", "/x"))
@@ -381,7 +381,7 @@ async def test_a_host_whose_name_does_not_exist_is_closed(web: HandWeb, crawl: H
     nowhere = web.url("nowhere.test")
     seed = web.page("http://a.test/", page(nowhere))
     assert await crawl(seed) == {seed: "stored", nowhere: "refused"}
-    assert crawl.row(nowhere)["error"] == "its name does not resolve"
+    assert crawl.row(nowhere)["reason"] == "name"
 
 
 async def test_the_pages_of_a_host_out_of_reach_are_kept_while_tries_are_left(web: HandWeb, crawl: HandCrawl) -> None:
@@ -520,7 +520,7 @@ async def test_depth_first_goes_down_before_it_goes_on(web: HandWeb, crawl: Hand
 async def test_a_revisit_asks_for_changes_only(web: HandWeb, crawl: HandCrawl) -> None:
     asked: list[tuple[str, str]] = []
 
-    async def dated(exchange: Exchange) -> None:
+    async def dated(exchange: ServedExchange) -> None:
         headers = exchange.ask.headers
         asked.append((headers.get("if-none-match", ""), headers.get("if-modified-since", "")))
         if len(asked) == 1:

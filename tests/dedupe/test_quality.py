@@ -11,7 +11,7 @@ from lycosa.dedupe.memory import MemoryContentGroups
 from lycosa.dedupe.signature import signature_of
 from lycosa.page.parser import PageParser
 from lycosa.settings import Settings
-from lycosa.simweb.layout import STATUS_OF, Kind, Layout, PageRef
+from lycosa.simweb.layout import STATUS_OF, Layout, PageKind, PageRef
 from lycosa.simweb.plan import WebPlan
 from lycosa.simweb.render import Renderer
 
@@ -28,7 +28,7 @@ def test_planted_near_duplicates_are_found_and_nothing_else() -> None:
     originals, signatures = [], []
     for ref in (PageRef(host, number) for host in range(18) for number in range(layout.plan.pages_per_host)):
         kind = layout.kind(ref)
-        if kind is not Kind.REDIRECT and STATUS_OF.get(kind, 200) == 200:
+        if kind is not PageKind.REDIRECT and STATUS_OF.get(kind, 200) == 200:
             content_type = f"text/html; charset={layout.host(ref.host).encoding}"
             page = parser.parse(b"".join(renderer.page(ref, 0)), content_type)
             originals.append(layout.content_of(ref))

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.errors import VisitError
-from lycosa.fetch.coding import MAX_MEMBERS, Decoded, content_codings, decode
+from lycosa.fetch.coding import MAX_MEMBERS, DecodedBody, content_codings, decode
 from lycosa.model import Failure
 
 MIB = 1024 * 1024
@@ -41,18 +41,18 @@ each_coding = pytest.mark.parametrize(("coding", "encode"), ENCODERS.values(), i
 @each_coding
 @pytest.mark.parametrize("body", [b"x", b"short", PAGE, PAGE * 40], ids=["1", "5", "page", "large"])
 def test_a_coding_comes_off(coding: str, encode: Callable[[bytes], bytes], body: bytes) -> None:
-    assert decode(encode(body), [coding], 5 * MIB) == Decoded(body)
+    assert decode(encode(body), [coding], 5 * MIB) == DecodedBody(body)
 
 
 @each_coding
 def test_two_codings_come_off_in_reverse_order(coding: str, encode: Callable[[bytes], bytes]) -> None:
-    assert decode(gzip.compress(encode(PAGE)), [coding, "gzip"], MIB) == Decoded(PAGE)
+    assert decode(gzip.compress(encode(PAGE)), [coding, "gzip"], MIB) == DecodedBody(PAGE)
 
 
 @each_coding
 def test_nothing_is_whole(coding: str, encode: Callable[[bytes], bytes]) -> None:
-    assert decode(b"", [coding], MIB) == Decoded(b"")
-    assert decode(encode(b""), [coding], MIB) == Decoded(b"")
+    assert decode(b"", [coding], MIB) == DecodedBody(b"")
+    assert decode(encode(b""), [coding], MIB) == DecodedBody(b"")
 
 
 def test_without_coding_the_body_is_the_same_object() -> None:
@@ -62,8 +62,8 @@ def test_without_coding_the_body_is_the_same_object() -> None:
 @each_coding
 def test_the_limit_is_exact(coding: str, encode: Callable[[bytes], bytes]) -> None:
     coded = encode(PAGE)
-    assert decode(coded, [coding], len(PAGE)) == Decoded(PAGE)
-    assert decode(coded, [coding], len(PAGE) - 1) == Decoded(PAGE[:-1], is_cut=True)
+    assert decode(coded, [coding], len(PAGE)) == DecodedBody(PAGE)
+    assert decode(coded, [coding], len(PAGE) - 1) == DecodedBody(PAGE[:-1], is_cut=True)
 
 
 @each_coding
@@ -88,7 +88,7 @@ def test_a_corrupt_body_keeps_what_came_before(coding: str, encode: Callable[[by
 
 def test_members_of_gzip_are_joined_and_padding_is_dropped() -> None:
     members = gzip.compress(PAGE) + gzip.compress(b"") + gzip.compress(b"end")
-    assert decode(members + b"\0" * 100, ["gzip"], MIB) == Decoded(PAGE + b"end")
+    assert decode(members + b"\0" * 100, ["gzip"], MIB) == DecodedBody(PAGE + b"end")
 
 
 def test_a_flood_of_empty_members_ends() -> None:
@@ -111,7 +111,7 @@ def test_a_bomb_is_cut_in_bounded_memory(coding: str, encode: Callable[[bytes], 
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert decoded == Decoded(b"\0" * MIB, is_cut=True)
+    assert decoded == DecodedBody(b"\0" * MIB, is_cut=True)
     # The buffer that grows takes an eighth in advance; the decoders hold a window each.
     assert peak < MIB * 9 // 8 + 512 * 1024
 

@@ -15,7 +15,7 @@ from lycosa.errors import AddressRefused, NoNetwork, Shortage, Unreachable, Visi
 from lycosa.fetch.curl import CurlFetcher
 from lycosa.fetch.dns import Resolver
 from lycosa.fetch.gate import AddressGate
-from lycosa.model import Failure
+from lycosa.model import Failure, Reason
 from lycosa.settings import Settings
 
 from .conftest import MakeFetcher
@@ -141,7 +141,7 @@ async def test_codings_come_off_and_the_raw_body_stays(web: RawWeb, fetcher: Cur
 async def test_a_closed_port_fails_without_a_request(fetcher: CurlFetcher) -> None:
     failure = await failure_of(fetcher, "http://127.0.0.1:1/")
     assert failure.reason is Failure.CONNECT
-    assert failure.in_short == "connect: Connection refused"
+    assert failure.in_short == Reason(Failure.CONNECT, "Connection refused")
     assert not failure.sent
 
 

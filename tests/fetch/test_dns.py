@@ -9,7 +9,7 @@ import pytest
 
 from lycosa.errors import NoSuchName, SettingsError, Unreachable
 from lycosa.fetch.dns import MAX_STALE_SECONDS, MAX_TTL_SECONDS, NEGATIVE_SECONDS, Resolver
-from lycosa.model import Failure
+from lycosa.model import Failure, Reason, Refusal
 
 from .nameserver import SERVFAIL, NameServer
 
@@ -118,11 +118,11 @@ async def test_a_name_without_an_address_is_told_from_servers_that_fail(server: 
     for host in ("no.test", "text-only.test", "a..b"):
         failure = await failure_of(resolver, host)
         assert isinstance(failure, NoSuchName)
-        assert failure.in_short == "does not resolve"
+        assert failure.in_short == Reason(Refusal.NAME)
     server.failure = SERVFAIL
     failure = await failure_of(resolver, "broken.test")
     assert not isinstance(failure, NoSuchName)
-    assert failure.in_short.startswith("dns: ")
+    assert failure.in_short.code == Failure.DNS
 
 
 @pytest.mark.parametrize(("ttl", "known_seconds"), [(0, 60.0), (2**31 - 1, MAX_TTL_SECONDS)])

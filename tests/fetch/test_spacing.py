@@ -30,6 +30,10 @@ class OnePlace(Resolver):
         return ("127.0.0.1",)
 
 
+def spacing_of(pace: Pace) -> RequestSpacing:
+    return RequestSpacing(domain_gap_seconds=pace.domain_gap_seconds, address_gap_seconds=pace.address_gap_seconds)
+
+
 SISTERS = ["h1.a.test", "h2.a.test", "h3.a.test"]
 NEIGHBOURS = ["h1.test", "h2.test", "h3.test"]
 
@@ -44,7 +48,7 @@ NEIGHBOURS = ["h1.test", "h2.test", "h3.test"]
 async def test_requests_at_once_leave_one_after_the_other(web: RawWeb, hosts: list[str], pace: Pace) -> None:
     web.answers["/"] = page(b"hello")
     port = web.url("/").rpartition(":")[2].rstrip("/")
-    fetcher = CurlFetcher(Settings(), OnePlace(), AddressGate(["127.0.0.0/8"]), turns=RequestSpacing(pace))
+    fetcher = CurlFetcher(Settings(), OnePlace(), AddressGate(["127.0.0.0/8"]), spacing=spacing_of(pace))
     responses = await asyncio.gather(*(fetcher.fetch(f"http://{host}:{port}/") for host in hosts))
     await fetcher.close()
     at = sorted(response.started_at for response in responses)
@@ -53,20 +57,20 @@ async def test_requests_at_once_leave_one_after_the_other(web: RawWeb, hosts: li
 
 async def test_others_need_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "monotonic", lambda: 1000.0)
-    turns = RequestSpacing(Pace(min_delay_seconds=3600.0))
+    spacing = spacing_of(Pace(min_delay_seconds=3600.0))
     for number in range(3):
-        await turns.wait(f"h{number}.test", f"192.0.2.{number}")
-        turns.note(f"h{number}.test", f"192.0.2.{number}")
+        await spacing.wait(f"h{number}.test", f"192.0.2.{number}")
+        spacing.note(f"h{number}.test", f"192.0.2.{number}")
 
 
-def test_whoever_waits_for_no_host_needs_no_turns() -> None:
-    assert not RequestSpacing(Pace(min_delay_seconds=0.0)).are_wanted
-    assert not RequestSpacing(Pace(ip_delay_seconds=0.0, domain_delay_seconds=0.0)).are_wanted
-    assert RequestSpacing(Pace(domain_delay_seconds=0.0)).are_wanted
+def test_whoever_waits_for_no_host_needs_no_spacing() -> None:
+    assert not spacing_of(Pace(min_delay_seconds=0.0)).is_wanted
+    assert not spacing_of(Pace(ip_delay_seconds=0.0, domain_delay_seconds=0.0)).is_wanted
+    assert spacing_of(Pace(domain_delay_seconds=0.0)).is_wanted
 
 
 def test_what_was_asked_long_ago_is_forgotten() -> None:
-    turns = RequestSpacing(Pace(min_delay_seconds=1e-9))
+    spacing = spacing_of(Pace(min_delay_seconds=1e-9))
     for number in range(2 * MIN_KEPT):
-        turns.note(f"h{number}", f"address{number}")
-    assert len(turns._free_at) <= MIN_KEPT
+        spacing.note(f"h{number}", f"address{number}")
+    assert len(spacing._free_at) <= MIN_KEPT

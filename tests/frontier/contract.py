@@ -13,7 +13,7 @@ import pytest
 
 from lycosa.dedupe.signature import signature_of
 from lycosa.frontier.rules import LOST_ROBOTS_SECONDS, MAX_ORIGINS_PER_HOST, FrontierRules
-from lycosa.model import Kind, OutcomeKind, Settlement, SiteNews, Target
+from lycosa.model import Kind, OutcomeKind, Reason, Settlement, SiteNews, Target
 from lycosa.policy.politeness import Pace
 from lycosa.policy.ring import Ring
 
@@ -622,10 +622,11 @@ class FrontierContract(SpacingContract, OriginsContract, BansContract, PoisonCon
         await stage.open_hosts("a/1", depth=3, referrer="http://seed/")
         mark = page("a/1").fingerprint
         assert await stage.frontier.history(mark) is None
-        await stage.settle(await stage.take_one(), FAILED, status=503, reason="status", may_retry=True)
+        await stage.settle(await stage.take_one(), FAILED, status=503, reason=Reason("status", "503"), may_retry=True)
         past = await stage.frontier.history(mark)
         assert past is not None
-        assert (past.url, past.outcome, past.status, past.reason) == ("http://a/1", FAILED, 503, "status")
+        assert (past.url, past.outcome, past.status) == ("http://a/1", FAILED, 503)
+        assert (past.reason, past.detail) == ("status", "503")
         assert (past.visits, past.depth, past.referrer, past.visited_at) == (1, 3, "http://seed/", stage.clock())
         assert past.next_at == stage.clock() + 300.0
         (lease,) = await stage.next_leases()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lycosa.model import OutcomeKind
+from lycosa.model import OutcomeKind, Reason
 from lycosa.policy.politeness import BAN_REFUSALS, CIRCUIT_FAILURES
 
 from .stage import Stage
@@ -43,7 +43,8 @@ class BansContract:
 
     async def test_a_banned_target_is_kept(self, stage: Stage) -> None:
         await stage.open_hosts("a/1")
-        await stage.settle(await stage.take_one(), FAILED, status=200, is_ban=True, reason="banned: 200, captcha")
+        captcha = Reason("banned", "200, captcha")
+        await stage.settle(await stage.take_one(), FAILED, status=200, is_ban=True, reason=captcha)
         counts = stage.frontier.counts()
         assert (counts.failed, counts.delayed) == (0, 1)
         assert stage.frontier.idle_until() is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lycosa.frontier.rules import LOST_ROBOTS_SECONDS
-from lycosa.model import OutcomeKind
+from lycosa.model import Crash, OutcomeKind, Reason
 
 from .stage import Stage, page
 
@@ -15,12 +15,13 @@ class PoisonContract:
 
     async def test_a_page_that_killed_its_worker_is_tried_once_more(self, stage: Stage) -> None:
         await stage.open_hosts("a/1", "a/2")
-        await stage.settle(await stage.take_one(), CRASHED, was_fatal=True, reason="Segmentation fault")
+        fault = Reason(Crash.KILLED, "Segmentation fault")
+        await stage.settle(await stage.take_one(), CRASHED, was_fatal=True, reason=fault)
         counts = stage.frontier.counts()
         assert (counts.crashed, counts.delayed, counts.queued) == (0, 1, 1)
         past = await stage.frontier.history(page("a/1").fingerprint)
         assert past is not None
-        assert past.reason == "killed its worker: Segmentation fault"
+        assert (past.reason, past.detail) == (Crash.KILLED, "Segmentation fault")
         assert past.next_at
         visited = {}
         for _ in range(2):
@@ -34,12 +35,12 @@ class PoisonContract:
         await stage.open_hosts("a/1")
         for _ in range(2):
             (lease,) = await stage.next_leases()
-            await stage.settle(lease, CRASHED, was_fatal=True, may_retry=True, reason="Killed")
+            await stage.settle(lease, CRASHED, was_fatal=True, may_retry=True, reason=Reason(Crash.KILLED, "Killed"))
         assert await stage.frontier.is_finished()
         assert stage.frontier.counts().crashed == 1
         past = await stage.frontier.history(page("a/1").fingerprint)
         assert past is not None
-        assert (past.outcome, past.reason, past.next_at) == (CRASHED, "killed its worker twice: Killed", 0.0)
+        assert (past.outcome, past.reason, past.next_at) == (CRASHED, Crash.KILLED, 0.0)
 
     async def test_deaths_and_other_retries_are_counted_apart(self, stage: Stage) -> None:
         await stage.open_hosts("a/1")

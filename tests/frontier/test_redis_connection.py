@@ -23,7 +23,7 @@ from lycosa.frontier.redis.address import has_password, is_redis, parse_address,
 from lycosa.frontier.redis.connection import Connection
 from lycosa.frontier.redis.reader import RedisReader
 from lycosa.frontier.redis.server_check import conditions, refuse_what_cannot_work, warnings
-from lycosa.frontier.redis.wire import Answers, pack, pack_numbers
+from lycosa.frontier.redis.wire import Answers, pack
 
 from ..fetch.certificate import make_certificate, needs_openssl
 from .proxy import Proxy
@@ -176,9 +176,15 @@ def test_which_frontiers_are_redis() -> None:
 
 
 LEAVES = st.one_of(
-    st.integers(0, 9), st.integers(), st.none(), st.binary(max_size=9), st.sampled_from([b"QUEUED", b"OK"])
+    st.integers(0, 9),
+    st.integers(-(2**63), 2**63 - 1),
+    st.none(),
+    st.binary(max_size=9),
+    st.sampled_from([b"QUEUED", b"OK"]),
 )
-VALUES = st.recursive(LEAVES, lambda values: st.lists(values, max_size=6), max_leaves=20)
+# As deep as the answer to an EXEC with a look at a stream in it.
+ROWS = st.lists(LEAVES | st.lists(LEAVES | st.lists(LEAVES, max_size=6), max_size=6), max_size=6)
+VALUES = LEAVES | ROWS | st.lists(ROWS, max_size=6)
 
 
 def as_answer(value: Any) -> bytes:
@@ -209,9 +215,9 @@ def test_answers_are_read_in_whatever_pieces_they_come(answers: list[Any], data:
 
 
 def test_a_command_is_packed() -> None:
-    assert pack(("SET", b"\xff\r\n", 12)) == b"*3\r\n$3\r\nSET\r\n$3\r\n\xff\r\n\r\n$2\r\n12\r\n"
-    for numbers in ([5], [-(2**63), 0, 2**63 - 1]):
-        assert pack_numbers(b"SADD", b"key", numbers) == pack(("SADD", "key", *numbers))
+    assert pack([("SET", b"\xff\r\n", -12), ["PING"]]) == (
+        b"*3\r\n$3\r\nSET\r\n$3\r\n\xff\r\n\r\n$3\r\n-12\r\n*1\r\n$4\r\nPING\r\n"
+    )
 
 
 # ---- first contact

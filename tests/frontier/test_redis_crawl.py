@@ -13,7 +13,7 @@ import pytest
 from lycosa.cli.main import main
 from lycosa.frontier.redis.view import open_redis_view
 from lycosa.policy.balance import coefficient_of_variation
-from lycosa.simweb.names import Names
+from lycosa.simweb.names import SimNames
 from lycosa.store.files import Maker, maker_of
 
 from ..crawl import evidence
@@ -86,7 +86,7 @@ def test_a_balanced_crawl_spreads_every_domain_over_all_workers(
 def test_hosts_are_visited_from_their_regions(space: Path) -> None:
     """Those that a rule names from there, the others from wherever it takes least time to connect."""
     web_plan = plan(12, 8)
-    bound = {Names(web_plan).name_of(host): "eu" for host in range(4)}
+    bound = {SimNames(web_plan).name_of(host): "eu" for host in range(4)}
     with RedisServer() as server:
         crawled = crawl_together(
             space,

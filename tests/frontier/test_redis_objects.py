@@ -13,7 +13,7 @@ import pytest
 
 from lycosa.audit import Question, audit
 from lycosa.cli.main import main
-from lycosa.cli.show import folder_settings
+from lycosa.inspect.opened import folder_settings
 from lycosa.store.mirror import MirroredFolder
 from lycosa.store.objects import Objects
 

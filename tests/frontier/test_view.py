@@ -29,7 +29,7 @@ from lycosa.frontier.tables import (
     Tables,
 )
 from lycosa.frontier.view import CrawlView, Crew, Machine, Shares, open_rocks_view
-from lycosa.model import History, OutcomeKind, SiteNews, Target, origin_of
+from lycosa.model import History, Note, OutcomeKind, Reason, SiteNews, Target, origin_of
 from lycosa.ports import Counts
 
 from .stage import page
@@ -265,18 +265,18 @@ async def test_a_host_that_stands_in_no_line_is_stranded(written: Written) -> No
 async def test_an_origin_in_trouble_is_told_with_its_reason_and_its_next_try(written: Written) -> None:
     origins = {
         "http://a": OriginState(NOW, NOW + 1000),
-        "https://a": OriginState(0.0, NOW + 300, is_pending=True, trouble="connect: refused"),
-        "http://a:81": OriginState(NOW, NOW + 1000, rest_until=NOW + 60),
+        "https://a": OriginState(0.0, NOW + 300, is_pending=True, trouble=Reason("connect", "refused")),
+        "http://a:81": OriginState(NOW, NOW + 1000, rest_until=NOW + 60, trouble=Reason("timeout")),
     }
     targets = [page(url) for url in ("a/1", "https://a/1", "https://a/2", "http://a:81/1")]
     written.of("a").add_host("a", *targets, origins=origins, free_at=NOW + 100)
     written.of("b").add_host("b", page("b/1"), origins={"http://b": OriginState(NOW, NOW + 1000)})
     await written.write()
     with written.seen() as view:
-        told = [(each.origin, each.trouble, each.next_try_at, each.queued) for each in view.troubled_origins()]
+        told = [(each.origin, each.reason, each.next_try_at, each.queued) for each in view.troubled_origins()]
         assert told == [
-            ("https://a", "its robots.txt could not be read (connect: refused)", NOW + 300, 2),
-            ("http://a:81", "it failed again and again", NOW + 100, 1),
+            ("https://a", Reason(Note.ROBOTS_PENDING, "connect: refused"), NOW + 300, 2),
+            ("http://a:81", Reason(Note.ORIGIN_RESTS, "timeout"), NOW + 100, 1),
         ]
 
 

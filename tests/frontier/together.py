@@ -13,11 +13,11 @@ from typing import Any
 
 import msgspec
 
-from lycosa.audit import Question, Report, audit
-from lycosa.cli.show import folder_settings
+from lycosa.audit import AuditReport, Question, audit
 from lycosa.frontier.redis.frontier import RedisFrontier
 from lycosa.frontier.redis.view import open_redis_view
 from lycosa.frontier.rules import FrontierRules
+from lycosa.inspect.opened import folder_settings
 from lycosa.simweb import LoggedRequest, Truth, WebPlan
 from lycosa.store.folder import CrawlFolder
 
@@ -64,7 +64,7 @@ class Crawled:
     requests: list[LoggedRequest]
     truth: Truth
     killed_at: list[float]
-    report: Report
+    report: AuditReport
 
     def asked(self) -> Counter[str]:
         port = int(self.truth.seeds[0].split("/")[2].rpartition(":")[2])
@@ -224,7 +224,7 @@ def save_evidence(space: Path, requests: list[LoggedRequest], truth: Truth) -> t
 
 def audited(
     space: Path, folders: Sequence[Path], requests: list[LoggedRequest], truth: Truth, *, may_repeat: bool
-) -> Report:
+) -> AuditReport:
     """What `lycosa audit` says, with the server's log and the truth."""
     log, truth_file = save_evidence(space, requests, truth)
     # What was on its way when something was killed is judged with more care than an audit can take.

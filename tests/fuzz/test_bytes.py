@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from lycosa.fetch.coding import decode
 from lycosa.model import OutcomeKind, Settlement, Target, Visit
-from lycosa.process.frames import Answer, Call, Client, Server
+from lycosa.process.frames import CallClient, CallFrame, CallServer, ReplyFrame
 from lycosa.process.messages import AskRobots, Leases, Orders, Settle, Take
 from lycosa.store.files import OPEN
 from lycosa.store.folder import CrawlFolder
-from lycosa.store.journal import Journal, Row, read_rows
+from lycosa.store.journal import Journal, JournalRow, read_rows
 from lycosa.store.record import RecordLost, members, parse_record, records
 from lycosa.store.repair import repair_file
 from lycosa.store.warc import warcinfo_record
@@ -73,7 +73,7 @@ SETTLEMENTS = st.builds(
 )
 CALLS = st.lists(
     st.builds(
-        Call,
+        CallFrame,
         st.integers(0, 2**31),
         st.builds(Take, st.integers(0, 99))
         | st.builds(AskRobots, st.text(max_size=20))
@@ -88,7 +88,7 @@ def frame(messages: list[Any]) -> bytes:
     return len(body).to_bytes(4) + body
 
 
-class Heard(Server):
+class Heard(CallServer):
     """The parent's end, which only listens."""
 
     def __init__(self) -> None:
@@ -104,7 +104,7 @@ class Heard(Server):
 
 @fuzz
 @given(st.lists(CALLS, max_size=4), st.lists(st.integers(1, 50), min_size=1, max_size=20))
-def test_messages_arrive_whole_however_the_bytes_are_cut(frames: list[list[Call]], steps: list[int]) -> None:
+def test_messages_arrive_whole_however_the_bytes_are_cut(frames: list[list[CallFrame]], steps: list[int]) -> None:
     async def run() -> list[Any]:
         server, data, at = Heard(), b"".join(map(frame, frames)), 0
         while at < len(data):
@@ -125,16 +125,16 @@ def test_damaged_messages_are_refused_by_their_schema(data: bytes) -> None:
             server.data_received(data)
         except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError):
             return
-        assert all(isinstance(message, Call) for message in server.messages)
+        assert all(isinstance(message, CallFrame) for message in server.messages)
 
     asyncio.run(run())
 
 
 @fuzz
-@given(damaged(st.just(frame([Answer(0, Orders(0, "f", "", b"", b"")), Answer(1, Leases([]))]))))
+@given(damaged(st.just(frame([ReplyFrame(0, Orders(0, "f", "", b"", b"")), ReplyFrame(1, Leases([]))]))))
 def test_a_worker_refuses_damaged_answers(data: bytes) -> None:
     async def run() -> None:
-        client = Client()
+        client = CallClient()
         try:
             client.data_received(data)
         except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError, asyncio.InvalidStateError):
@@ -213,7 +213,7 @@ def test_a_damaged_journal_gives_its_first_rows(
     folder = CrawlFolder(tmp_path_factory.getbasetemp() / "journal")
     folder.create()
     journal = Journal(folder, "lycosa-20310101T000000-w0-00000")
-    rows = [Row(visit) for visit in visits]
+    rows = [JournalRow(visit) for visit in visits]
     for row in rows:
         journal.append(row)
     journal.stage()

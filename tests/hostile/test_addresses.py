@@ -18,7 +18,7 @@ from lycosa.settings import Settings
 from lycosa.simweb import HandWeb, make_reply
 from lycosa.simweb.dns import DnsServer
 from lycosa.simweb.hostile.traps import html
-from lycosa.simweb.server import Exchange
+from lycosa.simweb.server import ServedExchange
 from lycosa.url.canonical import ParsedUrl, parse_seed
 
 from .canary import Canary
@@ -185,7 +185,7 @@ async def test_a_thousand_rebindings_lead_nowhere(web: HandWeb, canary: Canary, 
     clock = count(0, 3600)  # past every TTL at each look
     fetcher = CurlFetcher(settings, Resolver(settings.dns_servers, lambda: float(next(clock))), AddressGate([OPEN]))
 
-    async def greet(exchange: Exchange) -> None:
+    async def greet(exchange: ServedExchange) -> None:
         exchange.reply(make_reply(200, b"hello"))
 
     web.behave_host("rebound.test", greet)

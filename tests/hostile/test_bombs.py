@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from lycosa.fetch.coding import decode
-from lycosa.simweb import Exchange, HandWeb, Reply
+from lycosa.simweb import HandWeb, Reply, ServedExchange
 from lycosa.simweb.hostile.bombs import BOMB_BYTES, CODINGS, PLACES, bomb, bomb_bytes
 from lycosa.simweb.hostile.traps import html
 
@@ -28,7 +28,7 @@ def put_bomb(web: HandWeb, coding: str, place: str) -> str:
     host = f"{coding}-{place}.test"
     reply = bomb(coding, place)
 
-    async def explode(exchange: Exchange) -> None:
+    async def explode(exchange: ServedExchange) -> None:
         exchange.reply(reply)
 
     home = web.page(f"http://{host}/", html(host))
@@ -88,7 +88,7 @@ async def test_ten_sitemap_bombs_at_once_leave_memory_alone(web: HandWeb, record
         web.robots(host, "Sitemap: /bomb.xml")
         reply = bomb("gzip", "sitemap")
 
-        async def explode(exchange: Exchange, reply: Reply = reply) -> None:
+        async def explode(exchange: ServedExchange, reply: Reply = reply) -> None:
             exchange.reply(reply)
 
         web.behave(f"http://{host}/bomb.xml", explode)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lycosa.simweb import Exchange, HandWeb, make_reply
+from lycosa.simweb import HandWeb, ServedExchange, make_reply
 from lycosa.simweb.hostile import BEHAVIOURS
 from lycosa.simweb.hostile.refusals import ban_after
 from lycosa.simweb.hostile.traps import html
@@ -106,7 +106,7 @@ async def test_a_host_that_asks_for_a_day_is_asked_for_its_robots_only(web: Hand
     day = web.page("http://day.test/", html("day"))
     other = put_site(web, "h.test")
 
-    async def stop(exchange: Exchange) -> None:
+    async def stop(exchange: ServedExchange) -> None:
         exchange.reply(make_reply(200, b"last", {"Content-Type": "text/html"}))
 
     web.behave("http://h.test/5", stop)

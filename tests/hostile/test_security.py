@@ -26,7 +26,7 @@ from lycosa.page.sitemap import parse_sitemap
 from lycosa.robots.match import RobotsMatcher
 from lycosa.robots.parse import parse_robots
 from lycosa.settings import Settings
-from lycosa.simweb import Exchange, HandWeb, make_reply
+from lycosa.simweb import HandWeb, ServedExchange, make_reply
 from lycosa.simweb.hostile.traps import html
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.record import RecordLost, read_record
@@ -85,7 +85,7 @@ async def test_no_credentials_cookies_or_referrers_are_ever_sent(
 ) -> None:
     seen: list[dict[str, str]] = []
 
-    async def listen(exchange: Exchange) -> None:
+    async def listen(exchange: ServedExchange) -> None:
         seen.append(dict(exchange.ask.headers))
         cookie = {"Set-Cookie": "id=secret; Domain=.test; Path=/", "Content-Type": "text/html", "ETag": '"secret"'}
         if exchange.ask.target == "/away":
@@ -102,7 +102,7 @@ async def test_no_credentials_cookies_or_referrers_are_ever_sent(
     for headers in seen:
         assert not {"authorization", "cookie", "referer", "proxy-authorization"} & set(headers)
         assert "secret" not in str(headers)
-    assert "secret" not in str([(row["url"], row["referrer"], row["error"]) for row in crawl.rows()])
+    assert "secret" not in str([(row["url"], row["referrer"], row["detail"]) for row in crawl.rows()])
     record_property("S3", f"{len(seen)} requests: no credential, no cookie")
 
 
@@ -305,7 +305,7 @@ async def shown(web: HandWeb, crawl: HandCrawl) -> HandCrawl:
     "command",
     [
         ["status"],
-        ["query", "SELECT url, title, text, error, etag FROM pages"],
+        ["query", "SELECT url, title, text, reason, detail, etag FROM pages"],
         ["query", "SELECT * FROM links"],
         ["query", "SELECT * FROM history"],
         ["page", "{url}"],
@@ -363,7 +363,7 @@ async def test_the_report_shows_markup_as_text(shown: HandCrawl) -> None:
 async def test_a_hostile_validator_does_not_add_a_header(web: HandWeb, crawl: HandCrawl) -> None:
     heads: list[dict[str, str]] = []
 
-    async def answer(exchange: Exchange) -> None:
+    async def answer(exchange: ServedExchange) -> None:
         heads.append(dict(exchange.ask.headers))
         exchange.send(
             b'HTTP/1.1 200 OK\r\nETag: "a\tb\x0bX-Evil: 1"\r\nContent-Length: 2\r\nContent-Type: text/html\r\n\r\nhi'
@@ -395,7 +395,7 @@ async def test_a_bad_certificate_is_recorded_and_nothing_is_fetched(
     outcomes = await crawl(url, **SHORT)
     assert outcomes == {url: "refused"}
     assert secure.requests == []
-    assert "robots.txt could not be read" in crawl.row(url)["error"]
+    assert crawl.row(url)["reason"] == "robots-unreachable"
     crawl.folder = crawl.folder.with_name("again")
     assert await crawl(url, **SHORT, tls="record") == {url: "stored"}
     secure.close()

@@ -14,7 +14,7 @@ from lycosa.outcome import Refused, Stored
 from lycosa.simweb.hostile.traps import babble, fresh
 from lycosa.site import traps
 from lycosa.site.judge import PROBE_PATH
-from lycosa.site.notes import MAX_KNOWN, Found, Site, spot_of
+from lycosa.site.notes import MAX_KNOWN, PageFindings, Site, spot_of
 
 from .walk import Answer, Walk, Web
 
@@ -407,7 +407,7 @@ def repeating(visits: int, *, is_repeat: bool) -> Site:
     site = Site("a.test", is_seeded=True)
     for number in range(visits):
         spot = spot_of(f"http://a.test/copies/{number}")
-        site.note_page(spot, Found(1 if is_repeat else number, False, [], MAX_KNOWN, is_repeat))
+        site.note_page(spot, PageFindings(1 if is_repeat else number, False, [], MAX_KNOWN, is_repeat))
     return site
 
 

@@ -11,7 +11,7 @@ from hashlib import sha1
 from itertools import count
 from typing import Any, NamedTuple
 
-from lycosa.build import make_discovery, make_judge, parse_seeds, seed_targets
+from lycosa.build import make_discovery, make_judge, seed_targets
 from lycosa.crawl.discovery import Discovery
 from lycosa.model import (
     Failure,
@@ -29,6 +29,7 @@ from lycosa.model import (
 from lycosa.outcome import Duplicate, Failed, Moved, Read, Refused, Settled, Stored, urls_found
 from lycosa.settings import from_values
 from lycosa.site.judge import Learnt, SiteJudge
+from lycosa.url.canonical import parse_seeds
 
 KEY = bytes(16)
 

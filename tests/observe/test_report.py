@@ -14,7 +14,7 @@ from lycosa.errors import LycosaError
 from lycosa.model import Links, OutcomeKind, Visit
 from lycosa.observe import report_svg as svg
 from lycosa.observe.report import write_report
-from lycosa.observe.report_figures import gather
+from lycosa.observe.report_figures import Skip, TroubledHost, gather
 from lycosa.observe.report_page import render
 from lycosa.settings import Settings
 from lycosa.store.folder import CrawlFolder
@@ -84,24 +84,24 @@ async def test_figures_count_what_happened(tmp_path: Path) -> None:
         Visit(
             "http://a/2", "a", START + 10, OutcomeKind.DUPLICATE, 200, original="http://a/", depth=2, body_bytes=5000
         ),
-        Visit("http://b/", "b", START + 20, OutcomeKind.FAILED, 0, error="dns: no such name"),
-        Visit("http://b/2", "b", START + 20, OutcomeKind.FAILED, 500, error="status: 500", fetch_seconds=3.0),
-        Visit("http://b/3", "b", START + 21, OutcomeKind.FAILED, 500, error="status: 500", fetch_seconds=5.0),
-        Visit("http://c/", "c", START + 22, OutcomeKind.REFUSED, error="robots.txt disallows it"),
+        Visit("http://b/", "b", START + 20, OutcomeKind.FAILED, 0, reason="dns", detail="no such name"),
+        Visit("http://b/2", "b", START + 20, OutcomeKind.FAILED, 500, reason="status", detail="500", fetch_seconds=3.0),
+        Visit("http://b/3", "b", START + 21, OutcomeKind.FAILED, 500, reason="status", detail="500", fetch_seconds=5.0),
+        Visit("http://c/", "c", START + 22, OutcomeKind.REFUSED, reason="robots"),
     )
     figures = gather(folder, START + 30)
     assert dict(figures.outcomes) == {"failed": 3, "stored": 1, "duplicate": 1, "refused": 1}
     assert dict(figures.statuses) == {"200": 2, "500": 2}
     assert figures.skips == [
-        ("failed", "status: 500", 2),
-        ("failed", "dns", 1),
-        ("refused", "robots.txt disallows it", 1),
+        Skip("failed", "status", 500, 2),
+        Skip("failed", "dns", 0, 1),
+        Skip("refused", "robots", 0, 1),
     ]
     assert figures.depths == [("0", 1), ("1", 0), ("2", 1)]
     assert figures.languages == [("en", 1)]
     assert sum(figures.course.pages) == 2
     assert figures.course.seconds == pytest.approx(10)
-    assert [(host.host, host.failures, host.reason) for host in figures.troubled] == [("b", 3, "status: 500")]
+    assert figures.troubled == [TroubledHost("b", 3, 3, "status", 500)]
     assert figures.slow[0].host == "b"
     assert dict(figures.fetch_times)["< 5 s"] == 1
     assert figures.body_sizes == [("< 8 KiB", 1)]
@@ -110,7 +110,7 @@ async def test_figures_count_what_happened(tmp_path: Path) -> None:
 
 async def test_words_of_pages_stay_words(tmp_path: Path) -> None:
     visits = [
-        Visit(f"http://a/{HOSTILE}{kind}", HOSTILE, START + kind, kind, 200, HOSTILE, HOSTILE, HOSTILE, error=HOSTILE)
+        Visit(f"http://a/{HOSTILE}{kind}", HOSTILE, START + kind, kind, 200, HOSTILE, HOSTILE, HOSTILE, reason=HOSTILE)
         for kind in OutcomeKind
     ]
     page = render(gather(await keep(tmp_path / "crawl", *visits), START))

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from lycosa.model import NO_REASON, Note, Reason
 from lycosa.page.sitemap import (
     MAX_SITEMAP_BYTES,
     Sitemap,
@@ -39,7 +40,7 @@ def test_an_entry_carries_what_its_site_says() -> None:
 def test_the_entries_of_an_index_are_sitemaps() -> None:
     body = b"<sitemapindex><sitemap><loc>https://www.example.com/1.xml.gz</loc></sitemap></sitemapindex>"
     sitemap = parse_sitemap(body, URL)
-    assert (sitemap.kind, len(sitemap.entries), sitemap.error) == (SitemapKind.INDEX, 1, None)
+    assert (sitemap.kind, len(sitemap.entries), sitemap.trouble) == (SitemapKind.INDEX, 1, NO_REASON)
 
 
 @pytest.mark.parametrize(
@@ -116,18 +117,18 @@ def test_a_feed_gives_its_items_and_not_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "error"),
+    ("body", "trouble"),
     [
-        (b"", "no URL in the text"),
-        (b"this is a bogus sitemap", "no URL in the text"),
-        (b"<!doctype html><html><body><a href='/x'>x</a></html>", "neither a sitemap nor a feed"),
-        (f"<urlset><url><loc>{PAGE}</loc>".encode(), "the file ends too early"),
-        (b"<urlset><!-- ", "no --> to the end"),
-        (gzip.compress(f"<urlset><loc>{PAGE}</loc></urlset>".encode(), mtime=0)[:-9], "gzip: the file ends too early"),
+        (b"", Reason(Note.SITEMAP_EMPTY)),
+        (b"this is a bogus sitemap", Reason(Note.SITEMAP_EMPTY)),
+        (b"<!doctype html><html><body><a href='/x'>x</a></html>", Reason(Note.SITEMAP_UNKNOWN)),
+        (f"<urlset><url><loc>{PAGE}</loc>".encode(), Reason(Note.SITEMAP_CUT)),
+        (b"<urlset><!-- ", Reason(Note.SITEMAP_CUT, "-->")),
+        (gzip.compress(f"<urlset><loc>{PAGE}</loc></urlset>".encode(), mtime=0)[:-9], Reason(Note.SITEMAP_CUT, "gzip")),
     ],
 )
-def test_the_first_trouble_is_told(body: bytes, error: str) -> None:
-    assert parse_sitemap(body, URL).error == error
+def test_the_first_trouble_is_told(body: bytes, trouble: Reason) -> None:
+    assert parse_sitemap(body, URL).trouble == trouble
 
 
 def test_several_gzip_members_are_one_file_and_padding_is_ignored() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lycosa.policy.ban import MAX_CHALLENGE_BYTES, challenge_in
-from lycosa.policy.politeness import BAN_REFUSALS, MAX_SLOWDOWN, Answer, Pace, Standing, slowed_seconds
+from lycosa.policy.politeness import BAN_REFUSALS, MAX_SLOWDOWN, HostAnswer, Pace, Standing, slowed_seconds
 
 HTML = [("content-type", "text/html")]
 CAPTCHA = b"<title>Are you a robot?</title><form><div class='g-recaptcha'></div></form>"
@@ -47,42 +47,42 @@ def test_a_page_is_none(status: int, body: bytes) -> None:
     assert challenge_in(status, HTML, body) == ""
 
 
-def stand(*answers: Answer, standing: Standing = Standing()) -> Standing:  # noqa: B008
+def stand(*answers: HostAnswer, standing: Standing = Standing()) -> Standing:  # noqa: B008
     for answer in answers:
         standing = standing.after(answer)
     return standing
 
 
 def test_refusals_count_once_a_host_has_given_a_page() -> None:
-    refused = [Answer.REFUSED] * BAN_REFUSALS
+    refused = [HostAnswer.REFUSED] * BAN_REFUSALS
     assert stand(*refused) == Standing()
-    assert stand(Answer.PAGE, *refused[1:]) == Standing(0, BAN_REFUSALS - 1)
-    assert stand(Answer.PAGE, *refused) == Standing(1, BAN_REFUSALS, 2.0)
-    assert stand(Answer.PAGE, *refused[1:], Answer.OTHER, *refused[1:]).failures == 0
+    assert stand(HostAnswer.PAGE, *refused[1:]) == Standing(0, BAN_REFUSALS - 1)
+    assert stand(HostAnswer.PAGE, *refused) == Standing(1, BAN_REFUSALS, 2.0)
+    assert stand(HostAnswer.PAGE, *refused[1:], HostAnswer.OTHER, *refused[1:]).failures == 0
 
 
 def test_trouble_neither_breaks_nor_lengthens_a_row_of_refusals() -> None:
-    standing = stand(Answer.PAGE, Answer.REFUSED, Answer.REFUSED, Answer.TROUBLE)
+    standing = stand(HostAnswer.PAGE, HostAnswer.REFUSED, HostAnswer.REFUSED, HostAnswer.TROUBLE)
     assert standing == Standing(1, 2)
-    assert standing.after(Answer.REFUSED) == Standing(2, 3, 2.0)
+    assert standing.after(HostAnswer.REFUSED) == Standing(2, 3, 2.0)
 
 
 def test_refusals_of_urls_that_say_nothing_of_the_host_neither_break_nor_lengthen_a_row() -> None:
-    standing = stand(Answer.PAGE, Answer.REFUSED, Answer.REFUSED)
+    standing = stand(HostAnswer.PAGE, HostAnswer.REFUSED, HostAnswer.REFUSED)
     for _ in range(10):
-        standing = standing.after(Answer.REFUSED, is_evidence=False)
+        standing = standing.after(HostAnswer.REFUSED, is_evidence=False)
     assert standing == Standing(0, 2)
-    assert standing.after(Answer.REFUSED) == Standing(1, 3, 2.0)
+    assert standing.after(HostAnswer.REFUSED) == Standing(1, 3, 2.0)
 
 
 def test_a_page_ends_a_ban_and_its_slowness_goes_page_by_page() -> None:
-    standing = stand(Answer.BAN, Answer.BAN)
+    standing = stand(HostAnswer.BAN, HostAnswer.BAN)
     assert (standing.failures, standing.slowdown) == (2, 4.0)
-    standing = standing.after(Answer.PAGE)
+    standing = standing.after(HostAnswer.PAGE)
     assert standing.failures == 0
     assert 3.0 < standing.slowdown < 4.0
-    assert stand(*[Answer.PAGE] * 100, standing=standing).slowdown == 1.0
-    assert stand(*[Answer.BAN] * 100).slowdown == MAX_SLOWDOWN
+    assert stand(*[HostAnswer.PAGE] * 100, standing=standing).slowdown == 1.0
+    assert stand(*[HostAnswer.BAN] * 100).slowdown == MAX_SLOWDOWN
 
 
 def test_slowness_multiplies_the_pause_up_to_the_longest() -> None:

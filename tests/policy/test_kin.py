@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.policy.kin import MAX_KINDS, is_evidence, kin_of, remember
-from lycosa.policy.politeness import BAN_REFUSALS, CIRCUIT_FAILURES, Answer, Standing
+from lycosa.policy.politeness import BAN_REFUSALS, CIRCUIT_FAILURES, HostAnswer, Standing
 
 HOME = "http://wiki.test/"
 kins = st.integers(0, 2**31 - 1)
@@ -23,11 +23,11 @@ class Site:
         self.standing = Standing()
         self.given: list[int] = []
 
-    def answers(self, answer: Answer, *urls: str, referrer: str = HOME) -> None:
+    def answers(self, answer: HostAnswer, *urls: str, referrer: str = HOME) -> None:
         for url in urls:
             kin = kin_of(url, referrer)
             self.standing = self.standing.after(answer, is_evidence=is_evidence(kin, self.given))
-            if answer is Answer.PAGE:
+            if answer is HostAnswer.PAGE:
                 self.given = remember(kin, self.given)
 
     @property
@@ -158,54 +158,54 @@ def test_a_kind_that_gave_pages_and_that_its_site_names_is_evidence(kin: int, gi
 
 def test_a_wiki_whose_edit_links_are_forbidden_has_not_banned_us() -> None:
     wiki = Site()
-    wiki.answers(Answer.PAGE, HOME, *articles(3), referrer="")
-    wiki.answers(Answer.REFUSED, *edits(100))
+    wiki.answers(HostAnswer.PAGE, HOME, *articles(3), referrer="")
+    wiki.answers(HostAnswer.REFUSED, *edits(100))
     assert wiki.standing == Standing(refusals=0)
 
 
 def test_a_ban_is_still_a_ban() -> None:
     wiki = Site()
-    wiki.answers(Answer.PAGE, HOME, *articles(3))
-    wiki.answers(Answer.REFUSED, *articles(BAN_REFUSALS))
+    wiki.answers(HostAnswer.PAGE, HOME, *articles(3))
+    wiki.answers(HostAnswer.REFUSED, *articles(BAN_REFUSALS))
     assert wiki.standing == Standing(1, BAN_REFUSALS, 2.0)
 
 
 def test_forbidden_edit_links_between_them_do_not_hide_a_ban() -> None:
     wiki = Site()
-    wiki.answers(Answer.PAGE, HOME, *articles(3))
+    wiki.answers(HostAnswer.PAGE, HOME, *articles(3))
     for article, edit in zip(articles(BAN_REFUSALS), edits(BAN_REFUSALS), strict=True):
-        wiki.answers(Answer.REFUSED, edit, article)
+        wiki.answers(HostAnswer.REFUSED, edit, article)
     assert wiki.standing == Standing(1, BAN_REFUSALS, 2.0)
-    wiki.answers(Answer.REFUSED, *edits(3))
+    wiki.answers(HostAnswer.REFUSED, *edits(3))
     assert wiki.standing == Standing(1, BAN_REFUSALS, 2.0), "nor do they end it"
 
 
 def test_a_host_that_is_down_is_closed() -> None:
     wiki = Site()
-    wiki.answers(Answer.PAGE, HOME, *articles(3))
-    wiki.answers(Answer.TROUBLE, *articles(CIRCUIT_FAILURES))
+    wiki.answers(HostAnswer.PAGE, HOME, *articles(3))
+    wiki.answers(HostAnswer.TROUBLE, *articles(CIRCUIT_FAILURES))
     assert not wiki.is_open
 
 
-@pytest.mark.parametrize("answer", [Answer.TROUBLE, Answer.BAN, Answer.REFUSED])
-def test_what_strangers_link_to_does_not_close_a_host(answer: Answer) -> None:
+@pytest.mark.parametrize("answer", [HostAnswer.TROUBLE, HostAnswer.BAN, HostAnswer.REFUSED])
+def test_what_strangers_link_to_does_not_close_a_host(answer: HostAnswer) -> None:
     wiki = Site()
-    wiki.answers(Answer.PAGE, HOME, *articles(3))
+    wiki.answers(HostAnswer.PAGE, HOME, *articles(3))
     wiki.answers(answer, *(f"{HOME}article/{each}" for each in range(30)), referrer="http://stranger.test/")
     assert wiki.is_open
     assert wiki.standing.slowdown == 1.0
-    wiki.answers(Answer.PAGE, *articles(1))
+    wiki.answers(HostAnswer.PAGE, *articles(1))
     assert wiki.standing == Standing(refusals=0)
 
 
 def test_a_broken_kind_of_page_slows_its_host_and_does_not_close_it() -> None:
     wiki = Site()
-    wiki.answers(Answer.PAGE, HOME, *articles(3))
-    wiki.answers(Answer.TROUBLE, *edits(30))
+    wiki.answers(HostAnswer.PAGE, HOME, *articles(3))
+    wiki.answers(HostAnswer.TROUBLE, *edits(30))
     assert wiki.standing == Standing(CIRCUIT_FAILURES - 1, 0)
 
 
 def test_a_host_that_never_gave_a_page_is_closed_by_anything() -> None:
     wiki = Site()
-    wiki.answers(Answer.TROUBLE, *edits(CIRCUIT_FAILURES), referrer="http://stranger.test/")
+    wiki.answers(HostAnswer.TROUBLE, *edits(CIRCUIT_FAILURES), referrer="http://stranger.test/")
     assert not wiki.is_open

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from lycosa.policy.politeness import (
     CIRCUIT_FAILURES,
     MAX_RETRY_AFTER_SECONDS,
-    Answer,
+    HostAnswer,
     Pace,
     Standing,
     backoff_seconds,
@@ -95,12 +95,12 @@ def test_the_host_is_in_trouble_when_it_does_not_answer_or_says_so(
     assert is_host_trouble(status, is_failure=is_failure) is is_trouble
 
 
-answers = st.lists(st.tuples(st.sampled_from(Answer), st.booleans()), max_size=30)
+answers = st.lists(st.tuples(st.sampled_from(HostAnswer), st.booleans()), max_size=30)
 
 
 @given(answers)
-def test_what_is_no_evidence_never_opens_a_circuit_nor_bans(answers: list[tuple[Answer, bool]]) -> None:
-    standing = Standing().after(Answer.PAGE)
+def test_what_is_no_evidence_never_opens_a_circuit_nor_bans(answers: list[tuple[HostAnswer, bool]]) -> None:
+    standing = Standing().after(HostAnswer.PAGE)
     for answer, is_evidence in answers:
         before, standing = standing, standing.after(answer, is_evidence=is_evidence)
         if not is_evidence:
@@ -109,28 +109,28 @@ def test_what_is_no_evidence_never_opens_a_circuit_nor_bans(answers: list[tuple[
             assert standing.refusals <= before.refusals
 
 
-@given(st.lists(st.sampled_from(Answer), max_size=30))
-def test_a_host_that_never_gave_a_page_needs_no_evidence(answers: list[Answer]) -> None:
+@given(st.lists(st.sampled_from(HostAnswer), max_size=30))
+def test_a_host_that_never_gave_a_page_needs_no_evidence(answers: list[HostAnswer]) -> None:
     one = other = Standing()
     for answer in answers:
-        if answer is not Answer.PAGE:
+        if answer is not HostAnswer.PAGE:
             one, other = one.after(answer, is_evidence=False), other.after(answer)
     assert one == other
 
 
 def test_doubtful_trouble_slows_a_host_and_keeps_an_open_circuit_open() -> None:
-    standing = Standing().after(Answer.PAGE)
+    standing = Standing().after(HostAnswer.PAGE)
     for failures in (1, 2, 3, 4, 4, 4):
-        standing = standing.after(Answer.TROUBLE, is_evidence=False)
+        standing = standing.after(HostAnswer.TROUBLE, is_evidence=False)
         assert standing.failures == failures == min(failures, CIRCUIT_FAILURES - 1)
-    closed = standing.after(Answer.TROUBLE)
+    closed = standing.after(HostAnswer.TROUBLE)
     assert closed.failures == CIRCUIT_FAILURES
-    assert closed.after(Answer.TROUBLE, is_evidence=False) == closed
-    assert closed.after(Answer.BAN, is_evidence=False) == closed
+    assert closed.after(HostAnswer.TROUBLE, is_evidence=False) == closed
+    assert closed.after(HostAnswer.BAN, is_evidence=False) == closed
 
 
 def test_a_doubtful_refusal_shows_that_a_host_is_there_unless_it_has_banned_us() -> None:
     troubled = Standing(failures=CIRCUIT_FAILURES, refusals=0)
-    assert troubled.after(Answer.REFUSED, is_evidence=False) == Standing(0, 0)
+    assert troubled.after(HostAnswer.REFUSED, is_evidence=False) == Standing(0, 0)
     banned = Standing(failures=2, refusals=0, slowdown=4.0)
-    assert banned.after(Answer.REFUSED, is_evidence=False) == banned
+    assert banned.after(HostAnswer.REFUSED, is_evidence=False) == banned

@@ -10,7 +10,7 @@ import pytest
 
 from lycosa.errors import BackendLost
 from lycosa.model import OutcomeKind, Placement, Settlement, Target
-from lycosa.process.frames import MAX_FRAME_BYTES, Answer, Client, Serve, Server, connect
+from lycosa.process.frames import MAX_FRAME_BYTES, CallClient, CallServer, ReplyFrame, Serve, connect
 from lycosa.process.messages import (
     AskRobots,
     Lost,
@@ -19,7 +19,7 @@ from lycosa.process.messages import (
     Recognised,
     Reply,
     Request,
-    Robots,
+    RobotsReply,
     Settle,
     Settled,
 )
@@ -30,7 +30,7 @@ async def echo(request: Request) -> Reply:
     """Answers with what was asked."""
     match request:
         case AskRobots():
-            return Robots(request.origin.encode())
+            return RobotsReply(request.origin.encode())
         case Recognise():
             return Recognised(request.url, Placement())
         case Settle():
@@ -41,18 +41,18 @@ async def echo(request: Request) -> Reply:
             raise AssertionError(request)
 
 
-Connected = tuple[Client, Server]
+Connected = tuple[CallClient, CallServer]
 Open = Callable[[Serve], Awaitable[Connected]]
 
 
 @pytest.fixture
 async def open_pair() -> AsyncIterator[Open]:
     """Makes a connected client and server."""
-    made: list[Client | Server] = []
+    made: list[CallClient | CallServer] = []
 
     async def make(serve: Serve) -> Connected:
         ours, theirs = socket.socketpair()
-        client, server = Client(), Server(serve)
+        client, server = CallClient(), CallServer(serve)
         await connect(ours, client)
         await connect(theirs, server)
         made.extend((client, server))
@@ -66,7 +66,7 @@ async def open_pair() -> AsyncIterator[Open]:
 
 async def test_a_call_is_answered(open_pair: Open) -> None:
     client, _ = await open_pair(echo)
-    assert await client.call(AskRobots("http://a")) == Robots(b"http://a")
+    assert await client.call(AskRobots("http://a")) == RobotsReply(b"http://a")
 
 
 async def test_answers_find_their_calls_in_whatever_order(open_pair: Open) -> None:
@@ -77,12 +77,12 @@ async def test_answers_find_their_calls_in_whatever_order(open_pair: Open) -> No
         await gates[request.origin].wait()
         if (before := gates.get(str(int(request.origin) - 1))) is not None:
             before.set()
-        return Robots(request.origin.encode())
+        return RobotsReply(request.origin.encode())
 
     client, _ = await open_pair(in_reverse)
     gates["4"].set()
     replies = await asyncio.gather(*(client.call(AskRobots(origin)) for origin in gates))
-    assert replies == [Robots(origin.encode()) for origin in gates]
+    assert replies == [RobotsReply(origin.encode()) for origin in gates]
 
 
 async def test_orders_come_first(open_pair: Open) -> None:
@@ -105,22 +105,22 @@ class Sink(asyncio.Transport):
         return False
 
 
-class Ear(Client):
+class Ear(CallClient):
     """Only listens."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.heard: list[Answer] = []
+        self.heard: list[ReplyFrame] = []
 
-    def received(self, message: Answer) -> None:
+    def received(self, message: ReplyFrame) -> None:
         self.heard.append(message)
 
 
 @pytest.mark.parametrize("piece", [1, 3, 4, 5, 7, 1000])
 async def test_frames_may_come_in_pieces_and_joined(piece: int) -> None:
-    sink, sender, ear = Sink(), Server(echo), Ear()
+    sink, sender, ear = Sink(), CallServer(echo), Ear()
     sender.connection_made(sink)
-    answers = [Answer(number, Robots(b"x" * number)) for number in range(5)]
+    answers = [ReplyFrame(number, RobotsReply(b"x" * number)) for number in range(5)]
     for answer in answers[:3]:
         sender.send(answer)
     await asyncio.sleep(0)
@@ -225,12 +225,12 @@ async def test_what_cannot_be_encoded_fails_its_own_call_only(open_pair: Open) -
     client, _ = await open_pair(echo)
     with pytest.raises(UnicodeEncodeError):
         await client.call(AskRobots("half a pair \ud800"))
-    assert await client.call(AskRobots("http://a")) == Robots(b"http://a")
+    assert await client.call(AskRobots("http://a")) == RobotsReply(b"http://a")
 
 
 async def test_bytes_that_are_no_message_end_the_conversation() -> None:
     ours, theirs = socket.socketpair()
-    client = Client()
+    client = CallClient()
     await connect(ours, client)
     theirs.sendall((3).to_bytes(4) + b"\xc1\xc1\xc1")
     with pytest.raises(BackendLost):

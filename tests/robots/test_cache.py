@@ -6,7 +6,7 @@ import pytest
 
 from lycosa.crawl.dispatcher import LocalDispatcher
 from lycosa.errors import AddressRefused, NoSuchName, Unreachable, VisitError
-from lycosa.model import Failure, Kind, Lease, Refusal, Response, RobotsNews, Target
+from lycosa.model import NO_REASON, Failure, Kind, Lease, Note, Reason, Refusal, Response, RobotsNews, Target
 from lycosa.outcome import Refused
 from lycosa.robots.cache import REDIRECT_WAIT_SECONDS, RobotsCache
 from lycosa.robots.verdict import FIRST_RETRY_SECONDS, NAME_RETRY_SECONDS
@@ -61,7 +61,7 @@ class Origin:
 @pytest.mark.parametrize(
     ("error", "trouble"),
     [
-        (NO_NAME, "does not resolve"),
+        (NO_NAME, "name"),
         (REFUSED, "connect: Connection refused"),
         (Unreachable(Failure.TLS, "verify result: self-signed certificate (18)"), "tls: self-signed certificate"),
         (Unreachable(Failure.TIMEOUT, "Connection timed out after 10001 milliseconds"), "timeout"),
@@ -72,17 +72,17 @@ class Origin:
 )
 async def test_the_news_tells_why_it_could_not_be_read(error: VisitError, trouble: str) -> None:
     news = await Origin().fails(error)
-    assert (news.trouble, news.is_pending) == (trouble, True)
+    assert (str(news.trouble), news.is_pending) == (trouble, True)
 
 
 async def test_what_a_library_says_may_be_long_and_its_trouble_is_not() -> None:
-    assert len((await Origin().fails(Unreachable(Failure.RESET, "x" * 10_000))).trouble) <= 100
+    assert len((await Origin().fails(Unreachable(Failure.RESET, "x" * 10_000))).trouble.detail) <= 100
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
 async def test_a_status_that_is_trouble_is_named(status: int) -> None:
     news = await Origin().answers(status)
-    assert (news.trouble, news.is_pending) == (f"status {status}", True)
+    assert (news.trouble, news.is_pending) == (Reason(Failure.STATUS, str(status)), True)
 
 
 @pytest.mark.parametrize("status", [200, 404])
@@ -90,7 +90,7 @@ async def test_an_answer_leaves_no_trouble(status: int) -> None:
     origin = Origin()
     await origin.fails(REFUSED)
     news = await origin.answers(status)
-    assert (news.trouble, news.is_pending) == ("", False)
+    assert (news.trouble, news.is_pending) == (NO_REASON, False)
     assert await origin.refusal() is None
 
 
@@ -136,25 +136,25 @@ async def test_servers_that_do_not_answer_say_nothing_of_a_name() -> None:
 async def test_a_redirect_to_a_name_that_is_not_there_blames_that_name() -> None:
     origin, before = Origin(tries=1), 1000.0
     news = await origin.fails(NO_NAME, redirects=1)
-    assert (news.trouble, origin.now - before) == ("b.test does not resolve", FIRST_RETRY_SECONDS)
+    assert (news.trouble, origin.now - before) == (Reason(Failure.DNS, "b.test"), FIRST_RETRY_SECONDS)
     await origin.fails(NO_NAME, redirects=1)
-    assert await origin.refusal() == Refused(Refusal.ROBOTS_UNREACHABLE, "b.test does not resolve")
+    assert await origin.refusal() == Refused(Refusal.ROBOTS_UNREACHABLE, "dns: b.test")
 
 
 async def test_while_an_answer_is_awaited_from_elsewhere_that_is_said() -> None:
     news = RobotsCache.redirected(ORIGIN, "b.test", 5.0)
-    assert (news.trouble, news.is_pending) == ("redirected to b.test", True)
+    assert (news.trouble, news.is_pending) == (Reason(Note.ROBOTS_REDIRECTED, "b.test"), True)
     assert news.expires_at == 5.0 + REDIRECT_WAIT_SECONDS
 
 
 async def test_a_closed_address_is_no_trouble_that_may_pass() -> None:
     origin = Origin()
-    news = await origin.fails(AddressRefused(Failure.ADDRESS, "10.0.0.1 is not open", sent=False))
-    assert (news.trouble, news.is_pending) == ("", False)
+    news = await origin.fails(AddressRefused(Failure.ADDRESS, "10.0.0.1", sent=False))
+    assert (news.trouble, news.is_pending) == (NO_REASON, False)
     assert await origin.refusal() == Refused(Refusal.ADDRESS)
 
 
 async def test_rules_that_forbid_are_no_trouble() -> None:
     origin = Origin()
-    assert (await origin.answers(200, b"User-agent: *\nDisallow: /x")).trouble == ""
+    assert (await origin.answers(200, b"User-agent: *\nDisallow: /x")).trouble == NO_REASON
     assert await origin.refusal() == Refused(Refusal.ROBOTS)

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from lycosa.simweb import Kind, PageRef, WebPlan
-from lycosa.simweb.layout import Ending, Layout
+from lycosa.simweb import PageKind, PageRef, WebPlan
+from lycosa.simweb.layout import Layout, RedirectEnding
 from lycosa.simweb.truth import truth_of
 from lycosa.simweb.web import seeds_of
 
@@ -28,10 +28,10 @@ def test_a_path_of_no_page_leads_nowhere(path: str) -> None:
 def test_every_page_is_as_its_share_says() -> None:
     layout = Layout(WebPlan(hosts=50, pages_per_host=400))
     kinds = Counter(layout.kind(ref) for ref in _all(layout))
-    assert set(kinds) == set(Kind)
+    assert set(kinds) == set(PageKind)
     # Only leaves are special, about 7 pages of 8.
-    assert kinds[Kind.REDIRECT] / kinds.total() == pytest.approx(0.05 * 7 / 8, rel=0.15)
-    assert kinds[Kind.DISALLOWED] / kinds.total() == pytest.approx(0.05 * 7 / 8, rel=0.15)
+    assert kinds[PageKind.REDIRECT] / kinds.total() == pytest.approx(0.05 * 7 / 8, rel=0.15)
+    assert kinds[PageKind.DISALLOWED] / kinds.total() == pytest.approx(0.05 * 7 / 8, rel=0.15)
 
 
 def test_a_page_of_a_huge_web_costs_no_more_than_one_of_a_small_web() -> None:
@@ -46,14 +46,14 @@ def test_every_host_and_every_plain_page_is_reachable() -> None:
     truth = truth_of(layout, 80, seeds_of(layout, 80))
     missed = {page.kind for page in truth.pages.values() if page.is_allowed and page.url not in truth.reachable}
     # Pages behind nofollow links only must not be found; those hosts that no plain page could name are closed.
-    assert missed == {Kind.UNFOLLOWED.value}
+    assert missed == {PageKind.UNFOLLOWED.value}
 
 
 def test_the_trees_alone_hold_a_web_together() -> None:
     layout = Layout(WebPlan.named("mixed", hosts=40, pages_per_host=300, min_links=0, max_links=0, orphan_share=0.0))
     truth = truth_of(layout, 80, seeds_of(layout, 80))
     unreached = [p for p in truth.pages.values() if p.is_allowed and p.url not in truth.reachable_by_links]
-    assert {page.kind for page in unreached} == {Kind.UNFOLLOWED.value}
+    assert {page.kind for page in unreached} == {PageKind.UNFOLLOWED.value}
 
 
 def test_popular_pages_and_hosts_get_most_links() -> None:
@@ -75,25 +75,25 @@ def test_bench_pages_have_exactly_53_links() -> None:
 
 def test_a_copy_shows_a_plain_page_of_its_host_from_the_same_folder() -> None:
     layout = Layout(WebPlan(hosts=20, pages_per_host=100))
-    copies = [ref for ref in _all(layout) if layout.kind(ref) in (Kind.COPY, Kind.NEAR_COPY)]
+    copies = [ref for ref in _all(layout) if layout.kind(ref) in (PageKind.COPY, PageKind.NEAR_COPY)]
     assert copies
     for copy in copies:
         original = layout.content_of(copy)
         assert original != copy
         assert original.host == copy.host
-        assert layout.kind(original) is Kind.PLAIN
+        assert layout.kind(original) is PageKind.PLAIN
         assert layout.path(original).rpartition("/")[0] == layout.path(copy).rpartition("/")[0]
         assert layout.links(original) == layout.links(copy)
 
 
 def test_redirects_come_in_all_sorts_and_end() -> None:
     layout = Layout(WebPlan(hosts=40, pages_per_host=200))
-    redirects = [layout.redirect(ref) for ref in _all(layout) if layout.kind(ref) is Kind.REDIRECT]
+    redirects = [layout.redirect(ref) for ref in _all(layout) if layout.kind(ref) is PageKind.REDIRECT]
     assert {redirect.status for redirect in redirects} == {301, 302, 307, 308}
-    assert {redirect.ending for redirect in redirects} == set(Ending)
+    assert {redirect.ending for redirect in redirects} == set(RedirectEnding)
     assert {redirect.hops for redirect in redirects} == {1, 2, 3}
-    assert all((redirect.to is None) == (redirect.ending is Ending.LOOP) for redirect in redirects)
-    assert all(layout.kind(redirect.to) is Kind.PLAIN for redirect in redirects if redirect.to)
+    assert all((redirect.to is None) == (redirect.ending is RedirectEnding.LOOP) for redirect in redirects)
+    assert all(layout.kind(redirect.to) is PageKind.PLAIN for redirect in redirects if redirect.to)
 
 
 def test_pages_change_at_their_rates() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from lycosa.simweb import PROFILES, WebPlan
 from lycosa.simweb.draw import Draws, popular
 from lycosa.simweb.layout import Layout
-from lycosa.simweb.names import Names, address_of
+from lycosa.simweb.names import SimNames, address_of
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -54,13 +54,13 @@ def test_low_ranks_are_popular() -> None:
 
 @given(host=st.integers(0, 99_999_999))
 def test_a_name_leads_back_to_its_host(host: int) -> None:
-    names = Names(WebPlan(hosts=100_000_000, shared_domain_share=0.3, www_share=0.5))
+    names = SimNames(WebPlan(hosts=100_000_000, shared_domain_share=0.3, www_share=0.5))
     assert names.host_named(names.name_of(host)) == host
 
 
 @pytest.mark.parametrize("name", ["", "test", "h00000.example", "h00050.test", "a.b.h00001.test", "h1.test"])
 def test_a_name_that_is_not_of_the_web_leads_nowhere(name: str) -> None:
-    assert Names(WebPlan(hosts=50, shared_domain_share=0, www_share=0)).host_named(name) is None
+    assert SimNames(WebPlan(hosts=50, shared_domain_share=0, www_share=0)).host_named(name) is None
 
 
 def test_every_host_has_a_loopback_address_of_its_own() -> None:
@@ -71,14 +71,14 @@ def test_every_host_has_a_loopback_address_of_its_own() -> None:
 
 
 def test_an_address_leads_back_to_its_host() -> None:
-    names = Names(WebPlan(hosts=50))
+    names = SimNames(WebPlan(hosts=50))
     assert names.host_at(address_of(49)) == 49
     assert names.host_at(address_of(50)) is None
     assert names.host_at("h00001.test") is None
 
 
 def test_hosts_have_several_registered_domains_and_some_share_one() -> None:
-    names = Names(WebPlan(hosts=200))
+    names = SimNames(WebPlan(hosts=200))
     domains = [".".join(names.name_of(host).split(".")[-2:]) for host in range(200)]
     assert 150 < len(set(domains)) < 200
     assert any(names.name_of(host).startswith("www.") for host in range(200))

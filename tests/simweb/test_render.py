@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from lycosa.simweb import Kind, PageRef, TruePage, Truth, WebPlan
+from lycosa.simweb import PageKind, PageRef, TruePage, Truth, WebPlan
 from lycosa.simweb.layout import Layout
 from lycosa.simweb.render import Renderer, relative
 from lycosa.simweb.truth import truth_of
@@ -34,7 +34,7 @@ class Web:
             self._read[page.url, version] = read_page(page.url, html)
         return self._read[page.url, version]
 
-    def pages(self, *kinds: Kind) -> list[TruePage]:
+    def pages(self, *kinds: PageKind) -> list[TruePage]:
         wanted = {kind.value for kind in kinds}
         return [p for p in self.truth.pages.values() if p.status == 200 and (not wanted or p.kind in wanted)]
 
@@ -78,7 +78,7 @@ def test_a_copy_has_the_bytes_of_its_original(web: Web) -> None:
 
 def test_a_near_copy_differs_in_a_few_words(web: Web) -> None:
     assert web.truth.near_groups
-    for page in web.pages(Kind.NEAR_COPY):
+    for page in web.pages(PageKind.NEAR_COPY):
         assert page.original is not None
         original = web.truth.pages[page.original]
         here = _shingles(web.read(page).words(page.language))
@@ -88,12 +88,12 @@ def test_a_near_copy_differs_in_a_few_words(web: Web) -> None:
 
 def test_pages_too_small_for_prose_are_rendered_too() -> None:
     small = Web(WebPlan(hosts=6, pages_per_host=20, min_page_bytes=1_000, max_page_bytes=3_000, near_copy_share=0.3))
-    assert len(small.pages(Kind.NEAR_COPY)) > 5
+    assert len(small.pages(PageKind.NEAR_COPY)) > 5
     assert all(small.bytes_of(page.url) for page in small.pages())
 
 
 def test_unrelated_pages_have_little_in_common(web: Web) -> None:
-    pages = [page for page in web.pages(Kind.PLAIN) if page.language == "en"][:20]
+    pages = [page for page in web.pages(PageKind.PLAIN) if page.language == "en"][:20]
     shingles = [_shingles(web.read(page).words(page.language)) for page in pages]
     alike = [len(a & b) / len(a | b) for a in shingles for b in shingles if a is not b]
     assert max(alike) < 0.3
@@ -101,7 +101,7 @@ def test_unrelated_pages_have_little_in_common(web: Web) -> None:
 
 def test_the_canonical_url_is_the_original_of_a_copy_and_otherwise_the_page(web: Web) -> None:
     for page in web.pages():
-        expected = page.original if page.kind == Kind.COPY.value else page.url
+        expected = page.original if page.kind == PageKind.COPY.value else page.url
         assert web.read(page).canonical == expected
 
 
@@ -111,7 +111,7 @@ def test_only_noindex_pages_ask_not_to_be_indexed(web: Web) -> None:
 
 
 def test_a_new_version_changes_text_and_keeps_links(web: Web) -> None:
-    for page in web.pages(Kind.PLAIN)[:20]:
+    for page in web.pages(PageKind.PLAIN)[:20]:
         before, after = (web.read(page, version) for version in (0, 1))
         assert before.text != after.text
         assert before.links == after.links

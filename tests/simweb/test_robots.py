@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from urllib.parse import urlsplit
 from xml.etree import ElementTree
 
-from lycosa.simweb import Kind, SimWeb, WebPlan
+from lycosa.simweb import PageKind, SimWeb, WebPlan
 
 from .fixtures import Heard, ask
 from .reading import allows
@@ -26,7 +26,7 @@ async def test_robots_txt_says_what_the_layout_decided() -> None:
 async def test_closed_pages_exist_and_are_linked() -> None:
     async with SimWeb(WebPlan.named("clean", hosts=10, pages_per_host=40)) as web:
         truth = web.truth()
-        closed = {page.url for page in truth.pages.values() if page.kind == Kind.DISALLOWED.value}
+        closed = {page.url for page in truth.pages.values() if page.kind == PageKind.DISALLOWED.value}
         linked = {url for page in truth.pages.values() for url in page.links}
         assert closed
         assert closed <= linked

@@ -5,9 +5,9 @@ import socket
 
 import pytest
 
-from lycosa.simweb import Exchange, HandWeb, SimWeb, WebPlan, make_reply
+from lycosa.simweb import HandWeb, ServedExchange, SimWeb, WebPlan, make_reply
 from lycosa.simweb.log import RequestLog
-from lycosa.simweb.server import Server
+from lycosa.simweb.server import SimServer
 
 from .fixtures import ask, heard, say
 
@@ -100,7 +100,7 @@ async def test_what_is_no_request_is_refused_and_logged(hand_web: HandWeb, data:
 
 
 async def test_a_request_body_reaches_a_behaviour(hand_web: HandWeb) -> None:
-    async def echo(exchange: Exchange) -> None:
+    async def echo(exchange: ServedExchange) -> None:
         exchange.reply(make_reply(200, exchange.ask.body))
 
     hand_web.behave("http://a.test/login", echo)
@@ -110,7 +110,7 @@ async def test_a_request_body_reaches_a_behaviour(hand_web: HandWeb) -> None:
 
 
 async def test_a_behaviour_may_send_anything(hand_web: HandWeb) -> None:
-    async def broken(exchange: Exchange) -> None:
+    async def broken(exchange: ServedExchange) -> None:
         exchange.send(b"HTTP/1.1 200 Fine\r\nContent-Length: 100\r\n\r\nshort")
         await exchange.drain()
         exchange.close()
@@ -124,7 +124,7 @@ async def test_a_behaviour_may_send_anything(hand_web: HandWeb) -> None:
 async def test_a_client_that_leaves_ends_its_behaviour_and_is_logged_unfinished(hand_web: HandWeb) -> None:
     is_begun, is_ended = asyncio.Event(), asyncio.Event()
 
-    async def tarpit(exchange: Exchange) -> None:
+    async def tarpit(exchange: ServedExchange) -> None:
         is_begun.set()
         try:
             await asyncio.Event().wait()
@@ -142,7 +142,7 @@ async def test_a_client_that_leaves_ends_its_behaviour_and_is_logged_unfinished(
 
 
 async def test_a_behaviour_that_fails_fails_the_test() -> None:
-    async def wrong(exchange: Exchange) -> None:
+    async def wrong(exchange: ServedExchange) -> None:
         raise KeyError("a bug in the test")
 
     async def visit() -> None:
@@ -205,7 +205,7 @@ async def test_nothing_answers_at_an_outside_address(hand_web: HandWeb, outside_
 
 async def test_nothing_answers_outside_even_where_the_kernel_binds_no_device(outside_address: str) -> None:
     listener = socket.create_server(("0.0.0.0", 0))
-    server = Server(HandWeb(), RequestLog())
+    server = SimServer(HandWeb(), RequestLog())
     await server.start(listener)
     port = listener.getsockname()[1]
     assert (await _answer_at("127.0.0.1", port)).startswith(b"HTTP/1.1 404 ")
@@ -226,7 +226,7 @@ async def _answer_at(address: str, port: int) -> bytes:
 
 
 async def test_a_host_of_a_plan_may_have_a_behaviour_of_its_own() -> None:
-    async def teapot(exchange: Exchange) -> None:
+    async def teapot(exchange: ServedExchange) -> None:
         exchange.reply(make_reply(418))
 
     async with SimWeb(WebPlan.named("clean", hosts=2)) as web:

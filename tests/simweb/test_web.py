@@ -7,7 +7,7 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 
-from lycosa.simweb import Kind, Listening, SimWeb, TruePage, Truth, WebPlan, read_log
+from lycosa.simweb import Listening, PageKind, SimWeb, TruePage, Truth, WebPlan, read_log
 from lycosa.simweb.web import reply_to
 
 from .fixtures import Heard, ask
@@ -50,7 +50,7 @@ async def test_served_pages_have_the_true_status_and_encoding(mixed_web: SimWeb)
 async def test_pages_found_only_in_sitemaps_are_reachable_through_them() -> None:
     async with SimWeb(WebPlan(hosts=20, pages_per_host=60)) as web:
         truth = web.truth()
-        orphans = {page.url for page in truth.pages.values() if page.kind == Kind.ORPHAN.value}
+        orphans = {page.url for page in truth.pages.values() if page.kind == PageKind.ORPHAN.value}
         assert orphans
         assert orphans <= truth.reachable - truth.reachable_by_links
 

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.site.variants import MAX_PARTS, Part, Sameness, after_pair, is_meaningless, parts_of, without
+from lycosa.site.variants import MAX_PARTS, Sameness, UrlPart, after_pair, is_meaningless, parts_of, without
 from lycosa.url.template import has_drawn_segment, template_of
 
 
-def parts(key: str) -> list[Part]:
+def parts(key: str) -> list[UrlPart]:
     return parts_of(key, has_drawn_segment=has_drawn_segment(template_of(key)))
 
 

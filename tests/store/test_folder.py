@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lycosa.build import write_settings
+from lycosa.crawl.restart import write_settings
 from lycosa.errors import FolderInUse, SettingsError
 from lycosa.settings import Settings
 from lycosa.store.folder import CrawlFolder

@@ -61,7 +61,7 @@ async def test_rows_carry_the_visit_its_text_and_its_place(folder: CrawlFolder) 
     row = Visit(
         "http://a.example/1", "a.example", START, OutcomeKind.DUPLICATE, 200, "text/html", "utf-8", "de", "Titel",
         "Über", "", "sha1:A", "sha1:B", "g", "http://a.example/0", 2, "http://a.example/", 7, 2, '"e"', "Mon", 0.25,
-        1_000, "length", error="", noindex=True, author="Wer", published="2026-01-01",
+        1_000, "length", reason="", noindex=True, author="Wer", published="2026-01-01",
     )  # fmt: skip
     page = Page("Titel", "Über", "Wörter", [], content="Worte", comments="Und ob")
     store.put(row, response(row.url, b"abc"), page, Links(["http://b/"], ["b"], ["nofollow"]))
@@ -88,7 +88,7 @@ async def test_the_columns_are_those_of_the_schema(folder: CrawlFolder) -> None:
     listed = (
         "url, host, fetched_at, outcome, status, media_type, charset, language, title, description, text, summary, "
         "digest, text_digest, group_id, original, depth, referrer, priority, out_links, etag, last_modified, "
-        "fetch_seconds, body_bytes, truncated, warc_file, warc_offset, warc_length, error"
+        "fetch_seconds, body_bytes, truncated, warc_file, warc_offset, warc_length, reason, detail"
     )
     assert PAGES.names == [*listed.split(", "), "noindex", "author", "published", "usage", "content", "comments"]
 

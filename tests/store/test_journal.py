@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lycosa.store.folder import CrawlFolder
-from lycosa.store.journal import Journal, Row, is_done, name_of, read_rows
+from lycosa.store.journal import Journal, JournalRow, is_done, name_of, read_rows
 
 from .samples import visit
 
@@ -13,12 +13,12 @@ NAME = "lycosa-20260202T024000-w0-00000"
 
 
 @pytest.fixture
-def rows() -> list[Row]:
-    return [Row(visit(f"http://a.example/{number}"), number % 2 == 0, number == 1) for number in range(4)]
+def rows() -> list[JournalRow]:
+    return [JournalRow(visit(f"http://a.example/{number}"), number % 2 == 0, number == 1) for number in range(4)]
 
 
 @pytest.fixture
-def journal(folder: CrawlFolder, rows: list[Row]) -> Path:
+def journal(folder: CrawlFolder, rows: list[JournalRow]) -> Path:
     written = Journal(folder, NAME)
     for row in rows:
         written.append(row)
@@ -27,12 +27,12 @@ def journal(folder: CrawlFolder, rows: list[Row]) -> Path:
     return folder.journals()[0]
 
 
-def test_rows_come_back_as_they_were(journal: Path, rows: list[Row]) -> None:
+def test_rows_come_back_as_they_were(journal: Path, rows: list[JournalRow]) -> None:
     assert list(read_rows(journal)) == rows
     assert name_of(journal) == NAME
 
 
-def test_a_row_torn_at_any_byte_takes_nothing_with_it(journal: Path, rows: list[Row]) -> None:
+def test_a_row_torn_at_any_byte_takes_nothing_with_it(journal: Path, rows: list[JournalRow]) -> None:
     whole = journal.read_bytes()
     found = []
     for size in range(len(whole) + 1):
@@ -46,19 +46,19 @@ def test_a_row_torn_at_any_byte_takes_nothing_with_it(journal: Path, rows: list[
 @pytest.mark.parametrize(
     "tail", [b"\0" * 64, b"\xff" * 64, b"\x01\0\0\0\0\0\0\0x"], ids=["zeros", "ones", "bad checksum"]
 )
-def test_garbage_behind_the_rows_is_not_read(journal: Path, rows: list[Row], tail: bytes) -> None:
+def test_garbage_behind_the_rows_is_not_read(journal: Path, rows: list[JournalRow], tail: bytes) -> None:
     journal.write_bytes(journal.read_bytes() + tail)
     assert list(read_rows(journal)) == rows
 
 
-def test_a_damaged_row_ends_the_journal(journal: Path, rows: list[Row]) -> None:
+def test_a_damaged_row_ends_the_journal(journal: Path, rows: list[JournalRow]) -> None:
     data = bytearray(journal.read_bytes())
     data[-5] ^= 0xFF
     journal.write_bytes(data)
     assert list(read_rows(journal)) == rows[:-1]
 
 
-def test_only_staged_rows_are_committed(folder: CrawlFolder, rows: list[Row]) -> None:
+def test_only_staged_rows_are_committed(folder: CrawlFolder, rows: list[JournalRow]) -> None:
     written = Journal(folder, NAME)
     written.append(rows[0])
     written.stage()

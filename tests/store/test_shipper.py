@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lycosa.build import write_settings
+from lycosa.crawl.restart import write_settings
 from lycosa.errors import BackendLost, SettingsError
 from lycosa.settings import Settings
 from lycosa.store import objects as objects_module

@@ -5,6 +5,6 @@ tables with pyarrow. Its own tests plant bugs and count how many it finds.
 """
 
 from lycosa.audit.oracle import Question, audit
-from lycosa.audit.report import Finding, Report, Rule
+from lycosa.audit.report import AuditReport, Finding, Rule
 
-__all__ = ["Finding", "Question", "Report", "Rule", "audit"]
+__all__ = ["AuditReport", "Finding", "Question", "Rule", "audit"]

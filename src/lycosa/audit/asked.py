@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from lycosa.audit.files import Row
-from lycosa.audit.report import Report, Rule
+from lycosa.audit.files import AuditRow
+from lycosa.audit.report import AuditReport, Rule
 from lycosa.simweb.log import read_log
 
 ROBOTS = "/robots.txt"
@@ -30,7 +30,7 @@ class Asked(NamedTuple):
         return self.host + self.target
 
 
-class TruePage(msgspec.Struct, frozen=True):
+class AuditedPage(msgspec.Struct, frozen=True):
     """What the truth of a simulated web says of one URL."""
 
     url: str
@@ -43,7 +43,7 @@ class TruthFile(msgspec.Struct, frozen=True):
     reachable: list[str] = []
     storable: list[str] = []
     trap_prefixes: list[str] = []
-    pages: list[TruePage] = []
+    pages: list[AuditedPage] = []
 
 
 def asked_by_log(file: Path) -> list[Asked]:
@@ -51,7 +51,7 @@ def asked_by_log(file: Path) -> list[Asked]:
     return sorted(Asked(request.arrived_at, request.host, request.path) for request in read_log(file))
 
 
-def asked_by_rows(rows: Iterable[Row]) -> list[Asked]:
+def asked_by_rows(rows: Iterable[AuditRow]) -> list[Asked]:
     """The requests that the crawl says it sent."""
     return sorted(Asked(row.fetched_at, row.host, _target(row.url)) for row in rows if row.was_sent)
 
@@ -62,7 +62,7 @@ def place_of(url: str) -> str:
 
 
 def look_for_lost(
-    asked: Sequence[Asked], rows: Sequence[Row], truth: TruthFile, queued: set[str], report: Report
+    asked: Sequence[Asked], rows: Sequence[AuditRow], truth: TruthFile, queued: set[str], report: AuditReport
 ) -> None:
     """What the truth says must be asked for and kept."""
     places = {request.place for request in asked}
@@ -76,7 +76,7 @@ def look_for_lost(
             report.add(Rule.NOT_KEPT, url)
 
 
-def look_for_unseen(asked: Sequence[Asked], rows: Iterable[Row], report: Report) -> None:
+def look_for_unseen(asked: Sequence[Asked], rows: Iterable[AuditRow], report: AuditReport) -> None:
     """Answers that the crawl tells of, against the server's log: another web's log, or a row made up."""
     places = {request.place for request in asked}
     for row in rows:
@@ -84,7 +84,7 @@ def look_for_unseen(asked: Sequence[Asked], rows: Iterable[Row], report: Report)
             report.add(Rule.UNSEEN, row.url)
 
 
-def look_for_extra(asked: Sequence[Asked], rows: Sequence[Row], runs: int, report: Report) -> None:
+def look_for_extra(asked: Sequence[Asked], rows: Sequence[AuditRow], runs: int, report: AuditReport) -> None:
     """Requests beyond one per run and the retries of visits that failed."""
     failed: Counter[str] = Counter()
     others: set[str] = set()
@@ -103,14 +103,14 @@ def look_for_extra(asked: Sequence[Asked], rows: Sequence[Row], runs: int, repor
     report.figures["extra requests"] = extra
 
 
-def look_for_disallowed(asked: Sequence[Asked], truth: TruthFile, report: Report) -> None:
+def look_for_disallowed(asked: Sequence[Asked], truth: TruthFile, report: AuditReport) -> None:
     """Requests that the truth says robots.txt forbids."""
     forbidden = {place_of(page.url) for page in truth.pages if not page.is_allowed}
     for place in sorted({request.place for request in asked} & forbidden):
         report.add(Rule.DISALLOWED, place, "by the truth of the simulated web")
 
 
-def look_for_pages_before_robots(asked: Sequence[Asked], report: Report) -> None:
+def look_for_pages_before_robots(asked: Sequence[Asked], report: AuditReport) -> None:
     """Hosts whose first request was not for their robots.txt."""
     met: set[str] = set()
     for request in asked:
@@ -130,7 +130,7 @@ class Pauses(NamedTuple):
     otherwise: float
 
 
-def look_for_short_gaps(asked: Sequence[Asked], pauses: Pauses, report: Report) -> None:
+def look_for_short_gaps(asked: Sequence[Asked], pauses: Pauses, report: AuditReport) -> None:
     """The smallest start-to-start gap within each unit, and those that are too small."""
     moments: dict[str, list[float]] = defaultdict(list)
     for request in asked:

@@ -13,14 +13,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 
-from lycosa.audit.report import Report, Rule
+from lycosa.audit.report import AuditReport, Rule
+from lycosa.model import Failure
 from lycosa.store.folder import CrawlFolder
 
 _GZIP = 31
 _STEP = 256 * 1024
+_NEVER_SENT = {Failure.DNS, Failure.ADDRESS}
 
 
-class Row(NamedTuple):
+class AuditRow(NamedTuple):
     """A row of the pages table, as far as an audit needs it."""
 
     url: str
@@ -28,7 +30,7 @@ class Row(NamedTuple):
     fetched_at: float
     outcome: str
     status: int
-    error: str
+    reason: str
     warc_file: str
     warc_offset: int
     warc_length: int
@@ -38,10 +40,10 @@ class Row(NamedTuple):
     @property
     def was_sent(self) -> bool:
         """Whether a request left for the host: names that do not exist and closed addresses are asked for nothing."""
-        return self.outcome != "refused" and not (self.status == 0 and self.error.startswith(("dns", "address")))
+        return self.outcome != "refused" and not (self.status == 0 and self.reason in _NEVER_SENT)
 
 
-class Kept(NamedTuple):
+class KeptRecord(NamedTuple):
     """A response or revisit record: where it lies and what it is about."""
 
     folder: CrawlFolder
@@ -61,13 +63,13 @@ class _Broken(Exception):
     """A gzip member is damaged or ends early."""
 
 
-def rows_of(folder: CrawlFolder, report: Report) -> list[Row]:
+def rows_of(folder: CrawlFolder, report: AuditReport) -> list[AuditRow]:
     """Every row of the pages table; files that cannot be read are findings."""
-    rows: list[Row] = []
+    rows: list[AuditRow] = []
     for path in sorted(folder.pages.glob("*.parquet")):
         try:
             rows += _rows(folder, path)
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, KeyError) as error:
             report.add(Rule.INVALID_PARQUET, path.name, str(error).splitlines()[0])
     for path in sorted(folder.links.glob("*.parquet")):
         try:
@@ -79,9 +81,9 @@ def rows_of(folder: CrawlFolder, report: Report) -> list[Row]:
     return rows
 
 
-def records_of(folder: CrawlFolder, report: Report) -> list[Kept]:
+def records_of(folder: CrawlFolder, report: AuditReport) -> list[KeptRecord]:
     """Every response and revisit record; files and records that are not whole are findings."""
-    kept: list[Kept] = []
+    kept: list[KeptRecord] = []
     for path in folder.warc_files():
         before = len(kept)
         seen = 0
@@ -99,20 +101,20 @@ def records_of(folder: CrawlFolder, report: Report) -> list[Kept]:
     return kept
 
 
-def look_for_open_files(folder: CrawlFolder, report: Report) -> None:
+def look_for_open_files(folder: CrawlFolder, report: AuditReport) -> None:
     """Files that were not given their final names. Only wrong while no crawl runs."""
     for part in (folder.warc, folder.pages, folder.links):
         for path in sorted(part.glob("*.open")):
             report.add(Rule.LEFT_OPEN, f"{part.name}/{path.name}", f"{path.stat().st_size:,} bytes")
 
 
-def _rows(folder: CrawlFolder, path: Path) -> list[Row]:
+def _rows(folder: CrawlFolder, path: Path) -> list[AuditRow]:
     # All columns are read, so that damage anywhere is met; few are kept.
     table = pq.read_table(path)
-    columns: dict[str, list[Any]] = {name: table.column(name).to_pylist() for name in Row._fields[:-1]}
+    columns: dict[str, list[Any]] = {name: table.column(name).to_pylist() for name in AuditRow._fields[:-1]}
     columns["fetched_at"] = [moment.timestamp() for moment in columns["fetched_at"]]
     columns["folder"] = [folder] * len(table)
-    return [Row(*values) for values in zip(*columns.values(), strict=True)]
+    return [AuditRow(*values) for values in zip(*columns.values(), strict=True)]
 
 
 def _members(path: Path) -> Iterator[_Member]:
@@ -136,7 +138,7 @@ def _members(path: Path) -> Iterator[_Member]:
             data = inflater.unused_data or stream.read(_STEP)
 
 
-def _look_at(folder: CrawlFolder, file: str, member: _Member, kept: list[Kept], report: Report) -> None:
+def _look_at(folder: CrawlFolder, file: str, member: _Member, kept: list[KeptRecord], report: AuditReport) -> None:
     head, blank, rest = member.content.partition(b"\r\n\r\n")
     version, *lines = head.decode("utf-8", "replace").split("\r\n")
     fields = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
@@ -151,7 +153,7 @@ def _look_at(folder: CrawlFolder, file: str, member: _Member, kept: list[Kept], 
     kind, url = fields.get("warc-type", ""), fields.get("warc-target-uri", "")
     if kind not in ("response", "revisit"):
         return
-    kept.append(Kept(folder, file, member.offset, member.length, url))
+    kept.append(KeptRecord(folder, file, member.offset, member.length, url))
     if kind == "response" and not _is_digest_right(fields.get("warc-payload-digest", ""), rest[: int(size)]):
         report.add(Rule.INVALID_WARC, place, "its payload digest is wrong")
 

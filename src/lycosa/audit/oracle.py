@@ -11,18 +11,18 @@ import msgspec
 from lycosa.audit import asked as by_server
 from lycosa.audit import robots
 from lycosa.audit.asked import Asked, Pauses, TruthFile, asked_by_log, asked_by_rows
-from lycosa.audit.books import (
+from lycosa.audit.files import AuditRow, KeptRecord, look_for_open_files, records_of, rows_of
+from lycosa.audit.frontier import (
     look_at_counters,
     look_for_lost_links,
     look_for_pages_without_row,
     look_for_stranded,
     queued_urls,
 )
-from lycosa.audit.files import Kept, Row, look_for_open_files, records_of, rows_of
-from lycosa.audit.report import Report, Rule
+from lycosa.audit.report import AuditReport, Rule
 from lycosa.errors import SettingsError
 from lycosa.frontier.view import CrawlView
-from lycosa.inspect.sql import has_frontier, open_view
+from lycosa.inspect.opened import opened_view
 from lycosa.settings import Settings
 from lycosa.store.folder import CrawlFolder
 from lycosa.url.domain import registered_domain
@@ -42,10 +42,10 @@ class Question(NamedTuple):
     is_running: bool = False
 
 
-def audit(folders: Sequence[CrawlFolder], settings: Settings, question: Question) -> Report:
+def audit(folders: Sequence[CrawlFolder], settings: Settings, question: Question) -> AuditReport:
     """Judge a crawl by its folder, or by those of all its machines; raises `SettingsError` for evidence that cannot
     be read."""
-    report = Report(allowed=dict(question.allowed))
+    report = AuditReport(allowed=dict(question.allowed))
     rows = [row for folder in folders for row in rows_of(folder, report)]
     records = [kept for folder in folders for kept in records_of(folder, report)]
     if not question.is_running:
@@ -54,19 +54,16 @@ def audit(folders: Sequence[CrawlFolder], settings: Settings, question: Question
         _join(rows, records, report)
     asked = _asked(question, rows)
     report.figures |= {"requests": len(asked), "rows": len(rows), "records": len(records)}
-    if has_frontier(folders[0]):
-        with open_view(folders[0]) as view:
+    with opened_view(folders[0]) as view:
+        if view:
             _judge_frontier(folders[0], view, rows, settings, question, report)
-            _judge_requests(asked, rows, queued_urls(view), question, report)
-            _judge_pauses(asked, rows, view, settings, question, report)
-    else:
-        _judge_requests(asked, rows, set(), question, report)
-        _judge_pauses(asked, rows, None, settings, question, report)
+        _judge_requests(asked, rows, queued_urls(view) if view else set(), question, report)
+        _judge_pauses(asked, rows, view, settings, question, report)
     robots.look_for_disallowed(rows, settings.user_agent, report)
     return report
 
 
-def _asked(question: Question, rows: Sequence[Row]) -> list[Asked]:
+def _asked(question: Question, rows: Sequence[AuditRow]) -> list[Asked]:
     if question.log is None:
         return asked_by_rows(rows)
     try:
@@ -83,7 +80,12 @@ def _truth(path: Path) -> TruthFile:
 
 
 def _judge_frontier(
-    folder: CrawlFolder, view: CrawlView, rows: Sequence[Row], settings: Settings, question: Question, report: Report
+    folder: CrawlFolder,
+    view: CrawlView,
+    rows: Sequence[AuditRow],
+    settings: Settings,
+    question: Question,
+    report: AuditReport,
 ) -> None:
     look_at_counters(view, report)
     look_for_stranded(view, report)
@@ -93,7 +95,7 @@ def _judge_frontier(
 
 
 def _judge_requests(
-    asked: Sequence[Asked], rows: Sequence[Row], queued: set[str], question: Question, report: Report
+    asked: Sequence[Asked], rows: Sequence[AuditRow], queued: set[str], question: Question, report: AuditReport
 ) -> None:
     if question.log is not None:
         by_server.look_for_unseen(asked, rows, report)
@@ -107,11 +109,11 @@ def _judge_requests(
 
 def _judge_pauses(
     asked: Sequence[Asked],
-    rows: Sequence[Row],
+    rows: Sequence[AuditRow],
     view: CrawlView | None,
     settings: Settings,
     question: Question,
-    report: Report,
+    report: AuditReport,
 ) -> None:
     hosts = list(view.hosts()) if view else []
     wanted = settings.min_delay_seconds if question.host_gap_seconds is None else question.host_gap_seconds
@@ -135,7 +137,7 @@ def _judge_pauses(
         by_server.look_for_short_gaps(sent if wish is None else asked, pauses, report)
 
 
-def _join(rows: Sequence[Row], records: Sequence[Kept], report: Report) -> None:
+def _join(rows: Sequence[AuditRow], records: Sequence[KeptRecord], report: AuditReport) -> None:
     """Every row names a record of its own URL, and every record has a row."""
     places = {(kept.folder, kept.file, kept.offset): kept for kept in records}
     named = set()

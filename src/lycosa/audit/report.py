@@ -46,7 +46,7 @@ class Finding(msgspec.Struct, frozen=True):
     seen: str = ""
 
 
-class Report(msgspec.Struct):
+class AuditReport(msgspec.Struct):
     """The outcome of an audit. `allowed` are findings of a rule that a crash explains; past them it is not clean."""
 
     figures: dict[str, float | int | str | None] = msgspec.field(default_factory=dict)

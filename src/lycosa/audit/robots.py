@@ -7,8 +7,8 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
 
-from lycosa.audit.files import Row
-from lycosa.audit.report import Report, Rule
+from lycosa.audit.files import AuditRow
+from lycosa.audit.report import AuditReport, Rule
 from lycosa.model import origin_of
 from lycosa.robots.match import RobotsMatcher
 from lycosa.robots.parse import path_and_query, product_token
@@ -16,7 +16,7 @@ from lycosa.robots.verdict import RobotsRecord, robots_verdict
 from lycosa.store.read import RecordLost, read_response
 
 
-def look_for_disallowed(rows: Iterable[Row], user_agent: str, report: Report) -> None:
+def look_for_disallowed(rows: Iterable[AuditRow], user_agent: str, report: AuditReport) -> None:
     """Requests sent while the newest robots.txt of their origin forbade them. Redirected ones are not judged."""
     agent = product_token(user_agent)
     answers: dict[str, list[tuple[float, RobotsRecord | None]]] = defaultdict(list)
@@ -35,7 +35,7 @@ def look_for_disallowed(rows: Iterable[Row], user_agent: str, report: Report) ->
             report.add(Rule.DISALLOWED, row.url, "by the robots.txt in the WARC files")
 
 
-def _record(row: Row, agent: str, before: list[tuple[float, RobotsRecord | None]]) -> RobotsRecord | None:
+def _record(row: AuditRow, agent: str, before: list[tuple[float, RobotsRecord | None]]) -> RobotsRecord | None:
     if row.warc_offset < 0 or 300 <= row.status < 400:
         return None
     try:

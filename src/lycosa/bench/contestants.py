@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-import lycosa
 from lycosa.bench.install import Cache
 
 WebKind = Literal["many", "one"]
@@ -56,7 +55,7 @@ def lycosa_on(web: WebKind, workers: int = 0, settings: tuple[str, ...] = ()) ->
         command += ["--scope", "any", "--min-delay", "0", "--delay-factor", "0", "--open-network", "127.0.0.0/8"]
         command += ["--workers", str(workers), *changes, "--json"]
         # The crawl must be of this very package, installed or not.
-        home = str(Path(lycosa.__file__).parents[1])
+        home = str(Path(__file__).parents[2])
         path = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH"))))
         return Launch(command, {"PYTHONPATH": path})
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.table import Table
 
-from lycosa.bench.run import Result, Row, Run
+from lycosa.bench.run import BenchRow, Result, Run
 
 _COLUMNS = (
     "crawler", "pages", "requests", "wall s", "pages/s", "CPU s", "pages per CPU-s", "spread", "peak MB",
@@ -38,7 +38,7 @@ def markdown(result: Result) -> str:
     return "\n".join([*lines, _footnote(result), ""])
 
 
-def _by_web(result: Result) -> Iterator[tuple[str, list[Row]]]:
+def _by_web(result: Result) -> Iterator[tuple[str, list[BenchRow]]]:
     for kind in _WEBS:
         if rows := [row for row in result.rows if row.web == kind]:
             yield kind, rows
@@ -51,11 +51,11 @@ def _title(result: Result, kind: str) -> str:
     return f"{_WEBS[kind]}: {hosts:,} x {pages:,} pages"
 
 
-def _ours(rows: list[Row]) -> Run | None:
+def _ours(rows: list[BenchRow]) -> Run | None:
     return next((row.best for row in rows if row.crawler == "lycosa"), None)
 
 
-def _cells(row: Row, ours: Run | None) -> list[str]:
+def _cells(row: BenchRow, ours: Run | None) -> list[str]:
     best = row.best
     if best is None:
         return [row.crawler, f"not installed: {row.missing}", *[""] * (len(_COLUMNS) - 2)]

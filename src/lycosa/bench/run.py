@@ -19,9 +19,8 @@ from pathlib import Path
 
 import msgspec
 
-import lycosa
 from lycosa.bench.contestants import Contestant, Job, WebKind
-from lycosa.bench.supervise import Order, Usage
+from lycosa.bench.supervise import ResourceUsage, WorkOrder
 from lycosa.bench.web import PAGE_BYTES, BenchWeb, many_hosts, one_host
 from lycosa.errors import SettingsError
 
@@ -31,7 +30,7 @@ _KEPT_ERROR_CHARS = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BenchPlan:
     """What to run: the size of the web, the limits, and how often."""
 
     hosts: int = 200
@@ -69,7 +68,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         return self.pages / self.cpu_seconds if self.cpu_seconds else 0.0
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class BenchRow(msgspec.Struct, frozen=True, kw_only=True):
     """A crawler on a web: its runs, or why there are none."""
 
     crawler: str
@@ -95,17 +94,17 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     pages_per_host: int
     repeat: int
     max_seconds: float
-    rows: list[Row]
+    rows: list[BenchRow]
 
 
-def bench(plan: Plan, contestants: Iterable[Contestant], say: Callable[[str], None]) -> Result:
+def bench(plan: BenchPlan, contestants: Iterable[Contestant], say: Callable[[str], None]) -> Result:
     """Run every contestant on its web, as often as planned, in turns."""
     everyone = list(contestants)
     webs = {
         "many": many_hosts(plan.hosts, plan.pages, plan.page_bytes),
         "one": one_host(plan.hosts * plan.pages, plan.page_bytes),
     }
-    rows: list[Row] = []
+    rows: list[BenchRow] = []
     for kind, web_plan in webs.items():
         group = [each for each in everyone if each.web == kind]
         if all(each.missing for each in group):
@@ -130,7 +129,7 @@ def bench(plan: Plan, contestants: Iterable[Contestant], say: Callable[[str], No
     )
 
 
-def _run_group(plan: Plan, group: list[Contestant], web: BenchWeb, say: Callable[[str], None]) -> list[Row]:
+def _run_group(plan: BenchPlan, group: list[Contestant], web: BenchWeb, say: Callable[[str], None]) -> list[BenchRow]:
     runs: dict[str, list[Run]] = {each.name: [] for each in group}
     # In turns: what disturbs the machine for a while then disturbs all of them alike.
     for turn in range(plan.repeat):
@@ -144,8 +143,8 @@ def _run_group(plan: Plan, group: list[Contestant], web: BenchWeb, say: Callable
     return [_row(each, runs[each.name]) for each in group]
 
 
-def _row(contestant: Contestant, runs: list[Run]) -> Row:
-    return Row(
+def _row(contestant: Contestant, runs: list[Run]) -> BenchRow:
+    return BenchRow(
         crawler=contestant.name,
         web=contestant.web,
         does=contestant.does,
@@ -160,7 +159,7 @@ def measure(contestant: Contestant, web: BenchWeb, folder: Path, max_seconds: fl
     launch = contestant.launch(Job(web.seed, web.size, folder))
     web.begin()
     usage = supervised(
-        Order(
+        WorkOrder(
             command=launch.command,
             folder=str(folder),
             environment={**_plain_environment(), **launch.environment},
@@ -188,9 +187,9 @@ def measure(contestant: Contestant, web: BenchWeb, folder: Path, max_seconds: fl
     )
 
 
-def supervised(order: Order) -> Usage:
+def supervised(order: WorkOrder) -> ResourceUsage:
     """Run the order in a supervisor of its own, and see to it that it ends."""
-    home = str(Path(lycosa.__file__).parents[1])
+    home = str(Path(__file__).parents[2])
     path = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH"))))
     supervisor = subprocess.Popen(
         [sys.executable, "-m", "lycosa.bench.supervise"],
@@ -210,7 +209,7 @@ def supervised(order: Order) -> Usage:
             except subprocess.TimeoutExpired:
                 supervisor.kill()
                 supervisor.wait()
-    return msgspec.json.decode(said, type=Usage)
+    return msgspec.json.decode(said, type=ResourceUsage)
 
 
 def _plain_environment() -> dict[str, str]:
@@ -252,7 +251,7 @@ def _sentence(run: Run, size: int) -> str:
 
 
 @contextmanager
-def _folder(plan: Plan, name: str) -> Iterator[Path]:
+def _folder(plan: BenchPlan, name: str) -> Iterator[Path]:
     """An empty folder for a crawl, kept if the plan says where."""
     if plan.folder is None:
         with tempfile.TemporaryDirectory(prefix="lycosa-bench-") as place:

@@ -26,7 +26,7 @@ _LINGER_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class WorkOrder:
     """What to run: the command, its folder and environment, its two outputs, and how long it may take."""
 
     command: list[str]
@@ -38,7 +38,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class ResourceUsage:
     """What a command cost over all its processes."""
 
     exit_code: int
@@ -64,7 +64,7 @@ class _Count:
         return self.exit_code is not None
 
 
-def supervise(order: Order) -> Usage:
+def supervise(order: WorkOrder) -> ResourceUsage:
     """Run the command to its end or its limit; nothing it started is left when this returns."""
     # Blocked, so that `sigtimedwait` below gets them: an end is noticed at once, and no handler can interrupt.
     signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT))
@@ -76,7 +76,7 @@ def supervise(order: Order) -> Usage:
         _wait(count, time.monotonic() + _STOP_SECONDS)
     wall_seconds = time.monotonic() - started_at
     _end_the_rest(count)
-    return Usage(
+    return ResourceUsage(
         exit_code=-signal.SIGKILL if count.exit_code is None else count.exit_code,
         is_cut=is_cut,
         wall_seconds=wall_seconds,
@@ -86,7 +86,7 @@ def supervise(order: Order) -> Usage:
     )
 
 
-def _start(order: Order) -> int:
+def _start(order: WorkOrder) -> int:
     os.chdir(order.folder)
     writing = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     return os.posix_spawnp(
@@ -200,7 +200,7 @@ def main() -> None:
     _control(_PR_SET_CHILD_SUBREAPER, 1)
     # Who started this is gone: end the command too.
     _control(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    usage = supervise(Order(**json.load(sys.stdin)))
+    usage = supervise(WorkOrder(**json.load(sys.stdin)))
     print(json.dumps(asdict(usage)))
 
 

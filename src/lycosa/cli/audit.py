@@ -6,11 +6,12 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lycosa.cli import show
+from lycosa.cli.arguments import add_json_option, new_parser, place
+from lycosa.cli.printing import print_facts, print_json, print_table, say
 from lycosa.errors import SettingsError
 
 if TYPE_CHECKING:
-    from lycosa.audit import Report
+    from lycosa.audit import AuditReport
 
 EXIT_FINDINGS = 3
 MAX_SHOWN = 20
@@ -29,12 +30,12 @@ _EXAMPLES = """\
 
 def add_parser(commands: Any) -> None:
     """Add the command to the command line."""
-    parser = show.new_parser(
+    parser = new_parser(
         commands, "audit", "check a crawl against its files and a server's log", _DESCRIPTION, _EXAMPLES
     )
     parser.add_argument(
         "--folder",
-        type=show.place,
+        type=place,
         action="append",
         metavar="DIR",
         help="the folder of the crawl (default: crawl), or s3://…; once for each machine that took part",
@@ -47,14 +48,15 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--address-gap", type=float, metavar="SECONDS", help="instead of its ip_delay_seconds")
     parser.add_argument("--domain-gap", type=float, metavar="SECONDS", help="instead of domain_delay_seconds")
     parser.add_argument("--allow", action="append", default=[], metavar="RULE=N", help="so many findings are no fault")
-    show.add_json_option(parser)
+    add_json_option(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     from lycosa.audit import Question, audit
+    from lycosa.inspect.opened import folder_settings, open_folder
 
-    folders = [show.open_folder(place) for place in options.folder or [Path("crawl")]]
+    folders = [open_folder(each) for each in options.folder or [Path("crawl")]]
     question = Question(
         log=options.log,
         truth=options.truth,
@@ -66,9 +68,9 @@ def run(options: argparse.Namespace) -> int:
         has_links=options.links,
         is_running=any(folder.running_process() for folder in folders),
     )
-    report = audit(folders, show.folder_settings(folders[0]), question)
+    report = audit(folders, folder_settings(folders[0]), question)
     if options.json:
-        show.print_json(report.as_json())
+        print_json(report.as_json())
     else:
         _print(report)
     return 0 if report.is_clean() else EXIT_FINDINGS
@@ -84,22 +86,22 @@ def _allowance(text: str) -> tuple[str, int]:
     return word, int(number)
 
 
-def _print(report: Report) -> None:
-    show.print_facts((name, _figure(value)) for name, value in report.figures.items())
+def _print(report: AuditReport) -> None:
+    print_facts((name, _figure(value)) for name, value in report.figures.items())
     counts = report.counts()
     print()
     if not counts:
         print("clean: nothing found")
         return
     rows = [(rule.word, count, report.allowed.get(rule.word, 0), rule.value) for rule, count in counts.items()]
-    show.print_table(["rule", "found", "allowed", "what it means"], rows, title="findings")
+    print_table(["rule", "found", "allowed", "what it means"], rows, title="findings")
     print()
-    show.print_table(
+    print_table(
         ["rule", "about", "seen"],
         [(finding.rule.word, finding.about, finding.seen) for finding in report.findings[:MAX_SHOWN]],
     )
     if len(report.findings) > MAX_SHOWN:
-        show.say(f"{len(report.findings) - MAX_SHOWN:,} more; --json gives all")
+        say(f"{len(report.findings) - MAX_SHOWN:,} more; --json gives all")
 
 
 def _figure(value: object) -> str:

@@ -106,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
     from lycosa.bench.contestants import PEER_NAMES, lycosa_on, peers
     from lycosa.bench.install import Cache, checked_names, default_cache, install
     from lycosa.bench.report import markdown, show
-    from lycosa.bench.run import Plan, bench
+    from lycosa.bench.run import BenchPlan, bench
 
     cache = Cache(options.cache or default_cache())
     if options.install:
@@ -120,7 +120,7 @@ def run(options: argparse.Namespace) -> int:
         for web in ("many", "one")
         if web == "many" or any(peer.web == web and not peer.missing for peer in others)
     ]
-    plan = Plan(options.hosts, options.pages, options.seconds, options.repeat, options.folder, options.page_bytes)
+    plan = BenchPlan(options.hosts, options.pages, options.seconds, options.repeat, options.folder, options.page_bytes)
     result = bench(plan, [*ours, *others], _say)
     if options.folder:
         (options.folder / "bench.json").write_bytes(msgspec.json.format(msgspec.json.encode(result)))

@@ -6,16 +6,19 @@ import argparse
 import asyncio
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lycosa.cli.show import place
+from lycosa.cli.arguments import place
+from lycosa.clock import steady_clock
 from lycosa.errors import SettingsError
 from lycosa.store.objects import ObjectPlace, Objects
 
 if TYPE_CHECKING:
+    from lycosa.crawl.session import Session
     from lycosa.observe.progress import Style
-    from lycosa.process.supervisor import Supervisor
+    from lycosa.observe.tally import Tally
     from lycosa.settings import Settings
     from lycosa.store.folder import CrawlFolder
     from lycosa.url.canonical import ParsedUrl
@@ -93,57 +96,56 @@ def add_parser(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     import uvloop
 
-    from lycosa.build import hold_folder, is_shared, parse_seeds, read_seeds
-    from lycosa.process.supervisor import Supervisor
+    from lycosa.build import ProcessParts
+    from lycosa.crawl.session import Session
+    from lycosa.frontier.redis.address import is_redis
+    from lycosa.observe.tally import Tally
     from lycosa.store.folder import CrawlFolder
-    from lycosa.store.shipper import Shipper
-
-    objects = Objects(options.folder) if isinstance(options.folder, ObjectPlace) else None
-    whole = CrawlFolder(_spool(options), away=objects) if objects else CrawlFolder(options.folder)
-    settings = _settings(options, whole)
-    seeds = parse_seeds(_seed_texts(options, settings))
-    # A crawl of many machines has its seeds in the store.
-    if not seeds and not read_seeds(whole) and not is_shared(settings.frontier):
-        raise SettingsError("no seeds: name a URL to start from, or --seeds FILE, or the --folder of a crawl")
-    if objects and not is_shared(settings.frontier):
-        raise SettingsError(f"{options.folder}: a crawl into an object store needs a --frontier redis://…")
-    folder, lock = hold_folder(whole, settings)
-    with lock:
-        parent = Supervisor(
-            _settings(options, folder),
-            folder,
-            lock.fd,
-            frozenset(_asked(options)),
-            Shipper(folder, objects) if objects else None,
-        )
-        return uvloop.run(_crawl(options, parent, folder, seeds))
-
-
-def _spool(options: argparse.Namespace) -> Path:
     from lycosa.store.shipper import spool_of
+    from lycosa.url.canonical import parse_seeds
 
-    return options.spool or spool_of(options.folder)
+    place = options.folder
+    objects = Objects(place) if isinstance(place, ObjectPlace) else None
+    folder = CrawlFolder(options.spool or spool_of(place), away=objects) if objects else CrawlFolder(place)
+    tally = Tally(steady_clock())
+    session = Session(
+        ProcessParts(),
+        folder,
+        partial(_settings, options),
+        asked=frozenset(_asked(options)),
+        objects=objects,
+        on_settled=tally.add,
+    )
+    seeds = parse_seeds(_seed_texts(options, session.settings))
+    is_shared = is_redis(session.settings.frontier)
+    # A crawl of many machines has its seeds in the store.
+    if not seeds and not folder.read_seeds() and not is_shared:
+        raise SettingsError("no seeds: name a URL to start from, or --seeds FILE, or the --folder of a crawl")
+    if objects and not is_shared:
+        raise SettingsError(f"{place}: a crawl into an object store needs a --frontier redis://…")
+    with session:
+        return uvloop.run(_crawl(options, session, tally, seeds))
 
 
-async def _crawl(options: argparse.Namespace, parent: Supervisor, folder: CrawlFolder, seeds: list[ParsedUrl]) -> int:
+async def _crawl(options: argparse.Namespace, session: Session, tally: Tally, seeds: list[ParsedUrl]) -> int:
     import msgspec
 
+    from lycosa.crawl.session import Ending
     from lycosa.observe.progress import Progress, summary
-    from lycosa.process.supervisor import Ending
 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, parent.stop)
+        loop.add_signal_handler(number, session.stop)
     style: Style = "json" if options.json else "quiet" if options.quiet else "human"
-    async with Progress(parent, parent.settings, style):
-        ending = await parent.run(seeds, revisit=options.revisit)
-    facts = summary(parent, options.folder, ending)
+    async with Progress(session, tally, style):
+        ending = await session.run(seeds, revisit=options.revisit)
+    facts = summary(session, tally, options.folder, ending)
     if options.json:
         print(msgspec.json.encode(facts).decode())
     elif not options.quiet:
         facts.show()
-    if parent.settings.report:
-        await asyncio.to_thread(_write_report, folder)
+    if session.settings.report:
+        await asyncio.to_thread(_write_report, session.folder)
     return 0 if ending is Ending.FINISHED else 3
 
 

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lycosa.cli import show
+from lycosa.cli.arguments import add_json_option, new_parser
+from lycosa.cli.printing import console, print_facts, print_json
 from lycosa.errors import SettingsError
+from lycosa.inspect.wording import visible
 
 if TYPE_CHECKING:
     from lycosa.simweb import SimWebProcess, Truth, WebPlan
@@ -49,7 +51,7 @@ class Comparison(msgspec.Struct, frozen=True):
 
 def add_parser(commands: Any) -> None:
     """Add the command to the command line."""
-    parser = show.new_parser(
+    parser = new_parser(
         commands,
         "demo",
         "see it work in half a minute, without a network",
@@ -60,7 +62,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--pages", type=int, default=20, metavar="N", help="pages on each host (default: 20)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="another number is another web (default: 1)")
     parser.add_argument("--folder", type=Path, metavar="DIR", help="where the crawl is kept (default: a new one)")
-    show.add_json_option(parser)
+    add_json_option(parser)
     parser.set_defaults(run=run)
 
 
@@ -85,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
         comparison = compare(folder, web.truth())
     if options.json:
         facts = {"folder": str(folder.path), "report": str(folder.report), "seconds": time.monotonic() - started}
-        show.print_json({**facts, **msgspec.structs.asdict(comparison), "holds": comparison.holds})
+        print_json({**facts, **msgspec.structs.asdict(comparison), "holds": comparison.holds})
     else:
         _print(comparison)
         _print_next(folder)
@@ -111,7 +113,7 @@ def _plan(options: argparse.Namespace) -> WebPlan:
 
 def _introduce(web: SimWebProcess) -> None:
     plan = web.plan
-    show.console().print("A simulated web on this machine", style="bold")
+    console().print("A simulated web on this machine", style="bold")
     print(
         f"{plan.hosts:,} hosts with {plan.pages_per_host:,} pages each, in many languages and encodings; robots.txt,"
         " sitemaps, redirects,\n"
@@ -146,11 +148,11 @@ def compare(folder: CrawlFolder, truth: Truth) -> Comparison:
 
 
 def _print(comparison: Comparison) -> None:
-    out = show.console()
+    out = console()
     print()
     verdict = "Everything was found" if comparison.holds else "The crawl and the web differ"
     out.print(verdict, style="bold green" if comparison.holds else "bold red")
-    show.print_facts(
+    print_facts(
         [
             ("to be found", f"{comparison.expected:,} URLs"),
             ("found", f"{comparison.found:,}"),
@@ -163,7 +165,7 @@ def _print(comparison: Comparison) -> None:
     )
     for urls in (comparison.missing, comparison.extra, comparison.disallowed, comparison.repeated):
         for url in urls[:MAX_SHOWN]:
-            print(f"    {show.visible(url)}")
+            print(f"    {visible(url)}")
 
 
 def _print_next(folder: CrawlFolder) -> None:

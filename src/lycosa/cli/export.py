@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lycosa.cli import show
+from lycosa.cli.arguments import add_folder_option, add_json_option, new_parser
+from lycosa.cli.printing import print_json, say
 from lycosa.errors import LycosaError, SettingsError
+from lycosa.inspect.wording import moment, visible, visible_lines
 from lycosa.robots.usage import PURPOSES
 
 if TYPE_CHECKING:
@@ -46,10 +48,10 @@ _ROWS_AT_ONCE = 1_000
 
 def add_parser(commands: Any) -> None:
     """Add the command to the command line."""
-    parser = show.new_parser(
+    parser = new_parser(
         commands, "export", "write a crawl as jsonl, csv, parquet, wacz or a folder of pages", _DESCRIPTION, _EXAMPLES
     )
-    show.add_folder_option(parser)
+    add_folder_option(parser)
     parser.add_argument("--format", required=True, choices=("jsonl", "csv", "parquet", "wacz", "folder"), help="how")
     parser.add_argument("--out", required=True, type=Path, metavar="PATH", help="where to; must not exist")
     parser.add_argument(
@@ -61,16 +63,18 @@ def add_parser(commands: Any) -> None:
         help="leave out pages whose site does not want them used for this (default: the setting `purpose`)",
     )
     parser.add_argument("--where", metavar="SQL", default="", help="only rows for which this holds")
-    show.add_json_option(parser)
+    add_json_option(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
+    from lycosa.inspect.opened import opened_folder
+
     _check(options)
     # Under another name until it is whole: nobody takes half an export for all of it.
     unfinished = options.out.with_name(f"{options.out.name}.part")
     try:
-        with show.opened_folder(options) as folder:
+        with opened_folder(options.folder) as folder:
             count = _write(folder, options, unfinished)
         unfinished.rename(options.out)
     except OSError as error:
@@ -78,10 +82,10 @@ def run(options: argparse.Namespace) -> int:
     finally:
         _remove(unfinished)
     if options.json:
-        show.print_json({"out": str(options.out), "format": options.format, "rows": count})
+        print_json({"out": str(options.out), "format": options.format, "rows": count})
     else:
         what = {"wacz": "records", "folder": "pages"}.get(options.format, f"rows of {options.what}")
-        print(f"{count:,} {what} in {show.visible(options.out)}")
+        print(f"{count:,} {what} in {visible(options.out)}")
     return 0
 
 
@@ -136,7 +140,7 @@ def _check_rows(connection: duckdb.DuckDBPyConnection, rows: str) -> None:
     try:
         connection.execute(f"{rows} LIMIT 0")
     except duckdb.Error as error:
-        raise SettingsError(f"--where does not fit: {show.visible_lines(str(error))}") from None
+        raise SettingsError(f"--where does not fit: {visible_lines(str(error))}") from None
 
 
 def _copy(connection: duckdb.DuckDBPyConnection, query: str, out: Path, form: str) -> int:
@@ -193,11 +197,11 @@ def _write_folder(folder: CrawlFolder, connection: duckdb.DuckDBPyConnection, ro
     with (out / "index.jsonl").open("wb") as index:
         for *values, file, offset, length in _kept(connection, rows, f"{columns}, warc_file, warc_offset, warc_length"):
             entry = dict(zip(names, values, strict=True))
-            entry["fetched_at"] = show.moment(entry["fetched_at"] / 1_000_000)
+            entry["fetched_at"] = moment(entry["fetched_at"] / 1_000_000)
             try:
                 body = read_response(folder, file, offset, length).body
             except RecordLost as error:
-                show.say(f"left out: {entry['url']}: {error}")
+                say(f"left out: {entry['url']}: {error}")
                 continue
             entry["file"] = _keep(out, body, entry["media_type"] or "", entry["charset"] or "")
             index.write(msgspec.json.encode(entry) + b"\n")

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from lycosa.cli import show
+from lycosa.cli.arguments import add_stage_options, new_parser, parse_url, stage_settings
+from lycosa.cli.printing import console, print_facts, print_json, write_body
 from lycosa.errors import AddressRefused, VisitError
+from lycosa.inspect.reasons import sentence_of
+from lycosa.inspect.wording import duration, moment, visible
 
 if TYPE_CHECKING:
     from lycosa.model import Response
@@ -36,7 +39,7 @@ class Fetched(NamedTuple):
 
 def add_parser(commands: Any) -> None:
     """Add the command to the command line."""
-    parser = show.new_parser(
+    parser = new_parser(
         commands,
         "fetch",
         "fetch one URL: status, headers, timings, address",
@@ -45,18 +48,18 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("url", metavar="URL", help="the URL to fetch")
     parser.add_argument("--body", action="store_true", help="write the body to standard output, and nothing else")
-    show.add_stage_options(parser)
+    add_stage_options(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    settings = show.stage_settings(options)
-    url = show.parse_url(options.url)
+    settings = stage_settings(options)
+    url = parse_url(options.url)
     fetched = asyncio.run(fetch(settings, url))
     if options.json:
-        show.print_json(_facts(url, fetched))
+        print_json(_facts(url, fetched))
     elif options.body and fetched.response is not None:
-        show.write_body(fetched.response)
+        write_body(fetched.response)
     else:
         _print(url, fetched)
     return 0 if fetched.error is None else EXIT_FAILED
@@ -91,7 +94,8 @@ def _facts(url: ParsedUrl, fetched: Fetched) -> dict[str, Any]:
         "url": url.url,
         "addresses": fetched.addresses,
         "dns_seconds": fetched.dns_seconds,
-        "error": str(fetched.error) if fetched.error else "",
+        "reason": str(fetched.error.reason) if fetched.error else "",
+        "detail": fetched.error.detail if fetched.error else "",
         "is_refused": isinstance(fetched.error, AddressRefused),
     }
     if (response := fetched.response) is not None:
@@ -102,29 +106,30 @@ def _facts(url: ParsedUrl, fetched: Fetched) -> dict[str, Any]:
 
 
 def _print(url: ParsedUrl, fetched: Fetched) -> None:
-    out = show.console()
-    out.print(show.visible(url.url), style="bold")
+    out = console()
+    out.print(visible(url.url), style="bold")
     addresses = [f"{address}{'' if is_open else ' (closed)'}" for address, is_open in fetched.addresses.items()]
-    found = f"{', '.join(addresses)} in {show.duration(fetched.dns_seconds)}" if addresses else ""
+    found = f"{', '.join(addresses)} in {duration(fetched.dns_seconds)}" if addresses else ""
     response = fetched.response
     if response is None:
         assert fetched.error is not None
+        failed = sentence_of(fetched.error.reason, fetched.error.detail)
         is_refused = isinstance(fetched.error, AddressRefused)
         hint = "--open-network CIDR opens a network to this command" if is_refused else ""
-        show.print_facts([("addresses", found), ("failed", fetched.error), ("hint", hint)], indent="  ")
+        print_facts([("addresses", found), ("failed", failed), ("hint", hint)], indent="  ")
         return
     coded = f" ({len(response.raw_body):,} as it came)" if len(response.raw_body) != len(response.body) else ""
-    show.print_facts(
+    print_facts(
         [
             ("status", f"{response.status}{' (a redirect)' if response.is_redirect else ''}"),
             ("address", f"{response.address}, {response.protocol}"),
             ("addresses", found),
-            ("began", show.moment(response.started_at)),
-            ("took", show.duration(response.seconds)),
+            ("began", moment(response.started_at)),
+            ("took", duration(response.seconds)),
             ("body", f"{len(response.body):,} bytes{coded}"),
             ("cut", f"by {response.truncated}" if response.truncated else ""),
         ],
         indent="  ",
     )
     print()
-    show.print_facts(response.headers, indent="  ")
+    print_facts(response.headers, indent="  ")

@@ -9,8 +9,10 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lycosa.cli import show
+from lycosa.cli.arguments import add_folder_option, add_json_option, new_parser
+from lycosa.cli.printing import print_facts, print_json, print_table, say
 from lycosa.errors import SettingsError
+from lycosa.inspect.wording import visible_lines
 
 if TYPE_CHECKING:
     import duckdb
@@ -36,31 +38,32 @@ _ROWS_AT_ONCE = 10_000
 
 def add_parser(commands: Any) -> None:
     """Add the command to the command line."""
-    parser = show.new_parser(
+    parser = new_parser(
         commands,
         "graph",
         "the link graph: edges, degrees, the most linked pages",
         "Show the link graph of a crawl in figures, or write its edges.",
         _EXAMPLES,
     )
-    show.add_folder_option(parser)
+    add_folder_option(parser)
     parser.add_argument("--edges", action="store_true", help="write the edges: source and target")
     parser.add_argument("--hosts", action="store_true", help="between hosts instead of pages, with how many links")
     parser.add_argument("--format", choices=("tsv", "jsonl", "parquet"), default="tsv", help="of edges (default: tsv)")
     parser.add_argument("--out", type=Path, metavar="PATH", help="where edges go (default: standard output)")
     parser.add_argument("--top", type=int, default=10, metavar="N", help="most linked pages to show (default: 10)")
-    show.add_json_option(parser)
+    add_json_option(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     import duckdb
 
+    from lycosa.inspect.opened import opened_folder
     from lycosa.store.read import connect
 
     if not options.edges and options.out:
         raise SettingsError("--out is for --edges")
-    with show.opened_folder(options) as folder, connect(folder) as connection:
+    with opened_folder(options.folder) as folder, connect(folder) as connection:
         connection.execute(_EDGES)
         connection.execute(_HOST_EDGES)
         try:
@@ -69,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
             else:
                 _show_degrees(connection, options)
         except duckdb.Error as error:
-            raise SettingsError(f"the graph cannot be had: {show.visible_lines(str(error))}") from None
+            raise SettingsError(f"the graph cannot be had: {visible_lines(str(error))}") from None
     return 0
 
 
@@ -87,7 +90,7 @@ def _write_edges(connection: duckdb.DuckDBPyConnection, options: argparse.Namesp
     path = str(options.out).replace("'", "''")
     style = {"tsv": "csv, delimiter '\t', header false, quote ''", "jsonl": "json", "parquet": "parquet"}[form]
     row = connection.execute(f"COPY ({edges}) TO '{path}' (FORMAT {style})").fetchone()
-    show.say(f"{row[0] if row else 0:,} edges in {options.out}")
+    say(f"{row[0] if row else 0:,} edges in {options.out}")
 
 
 def _print_edges(connection: duckdb.DuckDBPyConnection, edges: str, form: str) -> None:
@@ -98,7 +101,7 @@ def _print_edges(connection: duckdb.DuckDBPyConnection, edges: str, form: str) -
     while rows := result.fetchmany(_ROWS_AT_ONCE):
         for row in rows:
             if form == "jsonl":
-                show.print_json(dict(zip(names, row, strict=True)))
+                print_json(dict(zip(names, row, strict=True)))
             else:
                 # A URL in canonical form holds neither tabs nor line ends.
                 print(*row, sep="\t")
@@ -112,10 +115,10 @@ def _show_degrees(connection: duckdb.DuckDBPyConnection, options: argparse.Names
     figures = _figures(connection, edges)
     top = _most_linked(connection, edges, max(0, options.top))
     if options.json:
-        show.print_json({**figures, "most_linked": [{"target": url, "in_links": count} for url, count in top]})
+        print_json({**figures, "most_linked": [{"target": url, "in_links": count} for url, count in top]})
         return
     unit = "hosts" if options.hosts else "pages"
-    show.print_facts(
+    print_facts(
         [
             (f"{unit} with links", f"{figures['sources']:,}"),
             (f"{unit} linked to", f"{figures['targets']:,}"),
@@ -127,7 +130,7 @@ def _show_degrees(connection: duckdb.DuckDBPyConnection, options: argparse.Names
     )
     if top:
         print()
-        show.print_table(["linked from", unit], [(count, url) for url, count in top], title="most linked")
+        print_table(["linked from", unit], [(count, url) for url, count in top], title="most linked")
 
 
 def _figures(connection: duckdb.DuckDBPyConnection, edges: str) -> dict[str, Any]:

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lycosa.cli import show
+from lycosa.cli.arguments import add_folder_option, add_json_option, new_parser, parse_moment, parse_url
+from lycosa.cli.printing import console, print_facts, print_json, print_table, write_body
 from lycosa.errors import SettingsError
+from lycosa.inspect.reasons import sentence_of
+from lycosa.inspect.wording import duration, moment, size, visible, visible_lines
 
 if TYPE_CHECKING:
     from lycosa.model import Response, Visit
@@ -24,7 +27,7 @@ _EXAMPLES = """\
 
 def add_parser(commands: Any) -> None:
     """Add the command to the command line."""
-    parser = show.new_parser(
+    parser = new_parser(
         commands,
         "page",
         "read a page back, at any of its visits",
@@ -32,37 +35,39 @@ def add_parser(commands: Any) -> None:
         _EXAMPLES,
     )
     parser.add_argument("url", metavar="URL", help="a URL that was visited")
-    show.add_folder_option(parser)
+    add_folder_option(parser)
     parser.add_argument("--at", metavar="TIME", help="the version in force then (default: the newest)")
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument("--raw", action="store_true", help="only its body, content codings removed")
     shown.add_argument("--text", action="store_true", help="only its text")
     shown.add_argument("--headers", action="store_true", help="only the response's status line and headers")
     shown.add_argument("--versions", action="store_true", help="list all visits of the URL")
-    show.add_json_option(parser)
+    add_json_option(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    with show.opened_folder(options) as folder:
+    from lycosa.inspect.opened import opened_folder
+
+    with opened_folder(options.folder) as folder:
         _show(folder, options)
     return 0
 
 
 def _show(folder: CrawlFolder, options: argparse.Namespace) -> None:
-    url = show.parse_url(options.url).url
+    url = parse_url(options.url).url
     if options.versions:
         _list_versions(folder, url, as_json=options.json)
         return
     version = _find(folder, url, options.at)
     if options.raw:
-        show.write_body(_response(folder, version.visit))
+        write_body(_response(folder, version.visit))
     elif options.headers:
-        print(show.visible_lines(_response(folder, version.visit).head.decode("latin-1")))
+        print(visible_lines(_response(folder, version.visit).head.decode("latin-1")))
     elif options.text:
-        print(show.visible_lines(_text(folder, version)))
+        print(visible_lines(_text(folder, version)))
     elif options.json:
-        show.print_json({**_facts(version.visit), "text": _text(folder, version)})
+        print_json({**_facts(version.visit), "text": _text(folder, version)})
     else:
         _print(version.visit, _text(folder, version))
 
@@ -70,17 +75,17 @@ def _show(folder: CrawlFolder, options: argparse.Namespace) -> None:
 def _find(folder: CrawlFolder, url: str, at: str | None) -> Version:
     from lycosa.store.read import page_at, versions
 
-    moment = show.parse_moment(at) if at else None
-    if (version := page_at(folder, url, moment)) is not None:
+    then = parse_moment(at) if at else None
+    if (version := page_at(folder, url, then)) is not None:
         return version
     visits = versions(folder, url)
     if not visits:
         raise SettingsError(f"{url}: this crawl has no visit of it; `lycosa why` says why")
-    if moment is not None and visits[0].fetched_at > moment:
-        first = show.moment(visits[0].fetched_at)
+    if then is not None and visits[0].fetched_at > then:
+        first = moment(visits[0].fetched_at)
         raise SettingsError(f"{url}: there is no version that old; the first visit was {first}")
     last = visits[-1]
-    reason = f" ({show.visible(last.error)})" if last.error else ""
+    reason = f": {visible(sentence_of(last.reason, last.detail))}" if last.reason else ""
     raise SettingsError(f"{url}: no visit gave a page; the last one ended as {last.outcome.name.lower()}{reason}")
 
 
@@ -98,16 +103,17 @@ def _text(folder: CrawlFolder, version: Version) -> str:
         return version.text
     # So far only the journal has this visit, and texts are not in it.
     from lycosa.build import page_parser
+    from lycosa.inspect.opened import folder_settings
 
     response = _response(folder, version.visit)
-    parser = page_parser(show.folder_settings(folder))
+    parser = page_parser(folder_settings(folder))
     page = parser.parse(response.body, response.header("content-type"), url=version.visit.url)
     return "" if page.noindex else page.text
 
 
 def _facts(visit: Visit) -> dict[str, Any]:
     facts = msgspec.structs.asdict(visit)
-    return facts | {"outcome": visit.outcome.name.lower(), "fetched": show.moment(visit.fetched_at)}
+    return facts | {"outcome": visit.outcome.name.lower(), "fetched": moment(visit.fetched_at)}
 
 
 def _list_versions(folder: CrawlFolder, url: str, *, as_json: bool) -> None:
@@ -115,21 +121,21 @@ def _list_versions(folder: CrawlFolder, url: str, *, as_json: bool) -> None:
 
     visits = versions(folder, url)
     if as_json:
-        show.print_json([_facts(visit) for visit in visits])
+        print_json([_facts(visit) for visit in visits])
         return
     if not visits:
         raise SettingsError(f"{url}: this crawl has no visit of it; `lycosa why` says why")
-    show.print_table(
+    print_table(
         ["fetched at", "outcome", "status", "bytes", "seconds", "digest", "note"],
         [
             (
-                show.moment(visit.fetched_at),
+                moment(visit.fetched_at),
                 visit.outcome.name.lower(),
                 visit.status,
                 visit.body_bytes,
                 round(visit.fetch_seconds, 3),
                 visit.digest,
-                visit.error or (f"duplicate of {visit.original}" if visit.original else ""),
+                sentence_of(visit.reason, visit.detail) or (f"duplicate of {visit.original}" if visit.original else ""),
             )
             for visit in visits
         ],
@@ -137,26 +143,26 @@ def _list_versions(folder: CrawlFolder, url: str, *, as_json: bool) -> None:
 
 
 def _print(visit: Visit, text: str) -> None:
-    show.console().print(show.visible(visit.title or visit.url), style="bold")
+    console().print(visible(visit.title or visit.url), style="bold")
     where = f"{visit.warc_file} at {visit.warc_offset:,}" if visit.warc_offset >= 0 else ""
-    show.print_facts(
+    print_facts(
         [
             ("url", visit.url),
-            ("fetched", show.moment(visit.fetched_at)),
+            ("fetched", moment(visit.fetched_at)),
             ("outcome", f"{visit.outcome.name.lower()}, status {visit.status}"),
             ("duplicate of", visit.original),
             ("type", f"{visit.media_type or 'not given'}, {visit.charset or 'no charset'}"),
             ("language", visit.language),
             ("description", visit.description),
-            ("size", f"{show.size(visit.body_bytes)} in {show.duration(visit.fetch_seconds)}"),
+            ("size", f"{size(visit.body_bytes)} in {duration(visit.fetch_seconds)}"),
             ("cut", visit.truncated),
             ("depth", f"{visit.depth}, found on {visit.referrer or 'no page: it is a seed'}"),
             ("links", f"{visit.out_links:,}"),
-            ("note", visit.error),
+            ("note", sentence_of(visit.reason, visit.detail)),
             ("kept in", where),
         ],
         indent="  ",
     )
     if text:
         print()
-        print(show.visible_lines(text))
+        print(visible_lines(text))

@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from lycosa.cli import show
-from lycosa.cli.parse_why import METHODS, Reasons, print_blocks, print_summary, reasons
+from lycosa.cli.arguments import add_stage_options, new_parser, parse_url, read_bytes, stage_settings
+from lycosa.cli.printing import console, print_facts, print_json, print_table
 from lycosa.errors import SettingsError
+from lycosa.inspect.reasons import sentence_of
+from lycosa.inspect.wording import visible, visible_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lycosa.model import Page, RawLink
+    from lycosa.page.content import Block
+    from lycosa.page.summary import Method, Scored
     from lycosa.settings import Settings
     from lycosa.url.memo import Link
 
@@ -28,9 +32,12 @@ _EXAMPLES = """\
   lycosa parse page.html --why
   curl -s https://example.org/ | lycosa parse - --json | jq .links
 """
+# The two of the lecture project this crawler began with, and the one that finds most (docs/decisions/0055).
+METHODS: tuple[Method, ...] = ("frequency", "tfidf", "weight")
+_SHOWN_WORDS = 5
 
 
-class Source(NamedTuple):
+class PageSource(NamedTuple):
     """A page to be: its bytes, where it is from, and what its headers say."""
 
     body: bytes
@@ -49,9 +56,16 @@ class ParsedLink(msgspec.Struct, frozen=True):
     rel: str
 
 
+class Reasons(NamedTuple):
+    """The blocks of the page, and per method all sentences of its text."""
+
+    blocks: list[Block]
+    sentences: dict[Method, list[Scored]]
+
+
 def add_parser(commands: Any) -> None:
     """Add the command to the command line."""
-    parser = show.new_parser(
+    parser = new_parser(
         commands,
         "parse",
         "what is read out of a page: title, charset, links with verdicts, content, summaries",
@@ -67,7 +81,7 @@ def add_parser(commands: Any) -> None:
     shown.add_argument("--summary", choices=METHODS, metavar="METHOD", help=f"only one summary: {', '.join(METHODS)}")
     shown.add_argument("--why", action="store_true", help="why content and summaries are what they are, word by word")
     shown.add_argument("--links", action="store_true", help="only the links")
-    show.add_stage_options(parser)
+    add_stage_options(parser)
     parser.set_defaults(run=run)
 
 
@@ -78,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
     from lycosa.page.media import Media, media_of
     from lycosa.page.summary import summarise
 
-    settings = show.stage_settings(options)
+    settings = stage_settings(options)
     source = _source(settings, options)
     page = page_parser(settings).parse(source.body, source.content_type, source.x_robots, url=source.url)
     links = _links(settings, source.url, page)
@@ -96,46 +110,47 @@ def run(options: argparse.Namespace) -> int:
     }
     if options.json:
         summaries = {method: summarise(text, method, count).sentences for method in METHODS}
-        show.print_json(facts | {"summaries": summaries})
+        print_json(facts | {"summaries": summaries})
     elif options.text:
-        print(show.visible_lines(page.text))
+        print(visible_lines(page.text))
     elif options.content:
-        print(show.visible_lines(page.content))
+        print(visible_lines(page.content))
     elif options.links:
         _print_links(links)
     elif options.summary:
-        print(show.visible_lines(summarise(text, options.summary, count).text))
+        print(visible_lines(summarise(text, options.summary, count).text))
     elif options.why:
-        _print_why(reasons(decoded.text if media is Media.HTML else "", source.url, text, count))
+        _print_why(_reasons(decoded.text if media is Media.HTML else "", source.url, text, count))
     else:
-        _print(facts, links, reasons("", source.url, text, count))
+        _print(facts, links, _reasons("", source.url, text, count))
     return 0
 
 
-def _source(settings: Settings, options: argparse.Namespace) -> Source:
+def _source(settings: Settings, options: argparse.Namespace) -> PageSource:
     from lycosa.cli.fetch import fetch
 
     is_url = options.source.startswith(("http://", "https://")) and not Path(options.source).exists()
     if not is_url:
         # Without a server to say it, the file's name does.
         content_type = options.content_type or mimetypes.guess_type(options.source)[0] or ""
-        return Source(show.read_bytes(Path(options.source)), show.parse_url(options.base).url, content_type)
-    url = show.parse_url(options.source)
+        return PageSource(read_bytes(Path(options.source)), parse_url(options.base).url, content_type)
+    url = parse_url(options.source)
     fetched = asyncio.run(fetch(settings, url))
     if fetched.response is None:
-        raise SettingsError(f"{url.url} cannot be fetched: {show.visible(fetched.error)}")
+        assert fetched.error is not None
+        why = sentence_of(fetched.error.reason, fetched.error.detail)
+        raise SettingsError(f"{url.url} cannot be fetched: {visible(why)}")
     response = fetched.response
     x_robots = [value for name, value in response.headers if name == "x-robots-tag"]
-    return Source(response.body, response.url, response.header("content-type"), x_robots)
+    return PageSource(response.body, response.url, response.header("content-type"), x_robots)
 
 
 def _links(settings: Settings, url: str, page: Page) -> list[ParsedLink]:
-    from lycosa.build import link_policy
     from lycosa.url.canonical import NO_LIMITS, ParsedUrl, parse
     from lycosa.url.fingerprint import Fingerprinter
-    from lycosa.url.memo import LinkMemo
+    from lycosa.url.memo import LinkMemo, LinkPolicy
 
-    policy = link_policy(settings, [show.parse_url(url)], Fingerprinter(bytes(16)))
+    policy = LinkPolicy.from_settings(settings, [parse_url(url)], Fingerprinter(bytes(16)))
     base = parse(page.base, url, NO_LIMITS) if page.base else None
     place = base.url if isinstance(base, ParsedUrl) else url
     decided = LinkMemo(policy).resolve_all(place, [link.href for link in page.links], page.charset or "utf-8")
@@ -156,19 +171,28 @@ def _parsed(raw: RawLink, link: Link, *, obeys_nofollow: bool, is_nofollow: bool
     return ParsedLink(raw.href, link.url, verdict, raw.anchor, raw.rel)
 
 
+def _reasons(html: str, url: str, text: str, sentences: int) -> Reasons:
+    """What is known of every block of a page, and of every sentence of its telling text."""
+    from lycosa.page.content import explain
+    from lycosa.page.summary import why
+
+    blocks = explain(html, url)[1] if html else []
+    return Reasons(blocks, {method: why(text, method, sentences) for method in METHODS})
+
+
 def _print_why(found: Reasons) -> None:
-    print_blocks(found.blocks)
+    _print_blocks(found.blocks)
     for method, sentences in found.sentences.items():
         print()
-        print_summary(method, sentences, with_words=True)
+        _print_summary(method, sentences, with_words=True)
 
 
 def _print(facts: dict[str, Any], links: list[ParsedLink], found: Reasons) -> None:
-    out = show.console()
-    out.print(show.visible(facts["title"] or facts["url"]), style="bold")
+    out = console()
+    out.print(visible(facts["title"] or facts["url"]), style="bold")
     directives = [name for name in ("noindex", "nofollow", "noarchive") if facts[name]]
     charset = f"{facts['charset']} (from: {facts['charset_source']})" if facts["charset"] else ""
-    show.print_facts(
+    print_facts(
         [
             ("url", facts["url"]),
             ("read as", facts["media"]),
@@ -194,11 +218,11 @@ def _print(facts: dict[str, Any], links: list[ParsedLink], found: Reasons) -> No
         if facts[title]:
             print()
             out.print(title, style="bold")
-            print(show.visible_lines(facts[title]))
+            print(visible_lines(facts[title]))
     for method, sentences in found.sentences.items():
         if sentences:
             print()
-            print_summary(method, sentences, with_words=False)
+            _print_summary(method, sentences, with_words=False)
 
 
 def _language(facts: dict[str, Any]) -> str:
@@ -207,6 +231,23 @@ def _language(facts: dict[str, Any]) -> str:
 
 
 def _print_links(links: list[ParsedLink]) -> None:
-    show.print_table(
-        ["link", "verdict", "anchor"], [(link.url or link.href, link.verdict, link.anchor) for link in links]
-    )
+    print_table(["link", "verdict", "anchor"], [(link.url or link.href, link.verdict, link.anchor) for link in links])
+
+
+def _print_blocks(blocks: list[Block]) -> None:
+    """The blocks in the page's order: kept or not, with both scores."""
+    rows = [("yes" if block.is_content else "", block.score, block.alone, block.tag, block.text) for block in blocks]
+    print_table(["kept", "score", "alone", "in", "text"], rows, title="blocks")
+
+
+def _print_summary(method: Method, sentences: list[Scored], *, with_words: bool) -> None:
+    """The chosen sentences in the order of the text; with the words that gave them most, if asked for."""
+    columns = ["sentence", "score", "text", "words that count most"]
+    rows = [(one.place + 1, one.score, one.text, _words(one)) for one in sentences if one.is_chosen]
+    shown = 4 if with_words else 3
+    print_table(columns[:shown], [row[:shown] for row in rows], title=f"summary by {method}")
+
+
+def _words(sentence: Scored) -> str:
+    best = sorted(sentence.words.items(), key=lambda given: -given[1])[:_SHOWN_WORDS]
+    return ", ".join(f"{word} {worth:.2f}" for word, worth in best)

@@ -8,8 +8,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lycosa.cli import show
+from lycosa.cli.arguments import add_folder_option, new_parser
+from lycosa.cli.printing import print_json, print_table, say
 from lycosa.errors import SettingsError
+from lycosa.inspect.wording import visible, visible_lines
 
 if TYPE_CHECKING:
     import duckdb
@@ -37,9 +39,9 @@ _EXAMPLES = """\
 
 def add_parser(commands: Any) -> None:
     """Add the command to the command line."""
-    parser = show.new_parser(commands, "query", "SQL over pages, links, history and hosts", _DESCRIPTION, _EXAMPLES)
+    parser = new_parser(commands, "query", "SQL over pages, links, history and hosts", _DESCRIPTION, _EXAMPLES)
     parser.add_argument("sql", metavar="SQL", help="what to ask; - reads it from standard input")
-    show.add_folder_option(parser)
+    add_folder_option(parser)
     parser.add_argument(
         "--format",
         choices=("table", "csv", "json"),
@@ -53,16 +55,17 @@ def add_parser(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     import duckdb
 
+    from lycosa.inspect.opened import opened_folder
     from lycosa.inspect.sql import check_reads_only, connect_for
 
     sql = sys.stdin.read() if options.sql == "-" else options.sql
     check_reads_only(sql)
-    with show.opened_folder(options) as folder, connect_for(folder, sql) as connection:
+    with opened_folder(options.folder) as folder, connect_for(folder, sql) as connection:
         try:
             result = connection.execute(sql)
             _print(result, options.format)
         except duckdb.Error as error:
-            raise SettingsError(f"the query failed: {show.visible_lines(str(error))}") from None
+            raise SettingsError(f"the query failed: {visible_lines(str(error))}") from None
     return 0
 
 
@@ -70,14 +73,14 @@ def _print(result: duckdb.DuckDBPyConnection, style: str) -> None:
     columns = [column[0] for column in result.description or []]
     if style == "json":
         for row in _rows(result):
-            show.print_json(dict(zip(columns, row, strict=True)))
+            print_json(dict(zip(columns, row, strict=True)))
     elif style == "csv":
         write_csv(columns, _rows(result))
     else:
         rows = result.fetchmany(MAX_TABLE_ROWS)
-        show.print_table(columns, rows)
+        print_table(columns, rows)
         if result.fetchone() is not None:
-            show.say(f"only the first {MAX_TABLE_ROWS:,} rows are shown; --format csv or json gives all")
+            say(f"only the first {MAX_TABLE_ROWS:,} rows are shown; --format csv or json gives all")
 
 
 def _rows(result: duckdb.DuckDBPyConnection) -> Iterator[Sequence[Any]]:
@@ -91,7 +94,7 @@ def write_csv(columns: Sequence[str], rows: Iterator[Sequence[Any]]) -> None:
     writer.writerow(columns)
     is_seen = sys.stdout.isatty()
     for row in rows:
-        writer.writerow([_safe_cell(show.visible(value) if is_seen else value) for value in row])
+        writer.writerow([_safe_cell(visible(value) if is_seen else value) for value in row])
 
 
 def _safe_cell(value: object) -> object:

@@ -1,6 +1,7 @@
-"""The reference pages, written from the code itself: `python -m lycosa.cli.reference docs`.
+"""What is written from the code itself: `python -m lycosa.cli.reference docs`.
 
-A test compares them with what stands in `docs/`, so they cannot fall behind.
+The pages of all settings and commands, and the keywords that an editor completes. A test compares them with what
+stands in the tree, so they cannot fall behind.
 """
 
 from __future__ import annotations
@@ -9,12 +10,12 @@ import argparse
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args, get_origin
-
-import msgspec
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from lycosa.cli.main import make_parser
 from lycosa.settings import HELP, Settings, as_toml
+
+KEYWORDS = Path(__file__).parents[1] / "keywords.py"
 
 _WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 
@@ -32,12 +33,7 @@ def known_settings() -> list[Setting]:
     """All settings, in the order of the code."""
     lines = [line.partition(" = ") for line in as_toml(Settings()).splitlines() if line and not line.startswith("#")]
     defaults = {name: value for name, _, value in lines}
-    hints = msgspec.inspect.type_info(Settings)
-    assert isinstance(hints, msgspec.inspect.StructType)
-    return [
-        Setting(field.name, _takes(_annotation(field.name)), defaults[field.name], HELP[field.name])
-        for field in hints.fields
-    ]
+    return [Setting(name, _takes(hint), defaults[name], HELP[name]) for name, hint in get_type_hints(Settings).items()]
 
 
 def settings_markdown() -> str:
@@ -54,6 +50,25 @@ def settings_markdown() -> str:
             "| setting | takes | default | meaning |",
             "|---|---|---|---|",
             *rows,
+            "",
+        ]
+    )
+
+
+def keywords_module() -> str:
+    """The module of `SettingsKeywords`: what `lycosa.Crawler` takes besides its seeds."""
+    hints = get_type_hints(Settings)
+    return "\n".join(
+        [
+            '"""The settings as keywords, for editors and type checkers. Written from `settings.py` by `make docs`."""',
+            "",
+            "from typing import Literal, TypedDict",
+            "",
+            "",
+            "class SettingsKeywords(TypedDict, total=False):",
+            '    """Every setting but the seeds, which a crawler takes by themselves."""',
+            "",
+            *(f"    {name}: {_spelt(hint)}" for name, hint in hints.items() if name != "seeds"),
             "",
         ]
     )
@@ -113,12 +128,6 @@ def _subcommands(parser: argparse.ArgumentParser) -> Iterator[tuple[str, tuple[s
                 yield name, (helps.get(name, ""), command)
 
 
-def _annotation(name: str) -> Any:
-    from typing import get_type_hints
-
-    return get_type_hints(Settings)[name]
-
-
 def _takes(annotation: Any) -> str:
     if get_origin(annotation) is Literal:
         return " or ".join(f"`{choice}`" for choice in get_args(annotation))
@@ -129,14 +138,20 @@ def _takes(annotation: Any) -> str:
     return _WORDS[annotation]
 
 
+def _spelt(annotation: Any) -> str:
+    spelt = annotation.__name__ if annotation in _WORDS else repr(annotation)
+    return spelt.removeprefix("typing.").replace("'", '"')
+
+
 def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
 def main(folder: Path) -> None:
-    """Write both pages."""
+    """Write the pages into the folder, and the keywords beside the settings."""
     (folder / "commands.md").write_text(commands_markdown(), encoding="utf-8")
     (folder / "settings.md").write_text(settings_markdown(), encoding="utf-8")
+    KEYWORDS.write_text(keywords_module(), encoding="utf-8")
 
 
 if __name__ == "__main__":

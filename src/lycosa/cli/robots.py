@@ -10,8 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from lycosa.cli import show
+from lycosa.cli.arguments import add_stage_options, new_parser, parse_url, read_bytes, stage_settings
+from lycosa.cli.printing import console, print_facts, print_json
 from lycosa.errors import VisitError
+from lycosa.inspect.reasons import sentence_of
+from lycosa.inspect.wording import duration, visible
+from lycosa.model import Note
 
 if TYPE_CHECKING:
     from lycosa.robots.parse import Rule
@@ -20,15 +24,13 @@ if TYPE_CHECKING:
     from lycosa.url.canonical import ParsedUrl
 
 MAX_REDIRECTS = 5
-# Lines tried one by one when a rule stands in a file more than once.
-MAX_CANDIDATES = 50
 _EXAMPLES = """\
   lycosa robots https://example.org/private/page
   lycosa robots https://example.org/x --file robots.txt --user-agent "mybot/1.0"
 """
 
 
-class Report(msgspec.Struct, kw_only=True):
+class RobotsReport(msgspec.Struct, kw_only=True):
     """What robots.txt says of a URL."""
 
     url: str
@@ -56,7 +58,7 @@ class _Found(NamedTuple):
 
 def add_parser(commands: Any) -> None:
     """Add the command to the command line."""
-    parser = show.new_parser(
+    parser = new_parser(
         commands,
         "robots",
         "whether robots.txt lets a URL be fetched, and which rule decides",
@@ -65,19 +67,19 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("url", metavar="URL", help="the URL to ask about")
     parser.add_argument("--file", type=Path, metavar="FILE", help="read this file instead of the site's robots.txt")
-    show.add_stage_options(parser)
+    add_stage_options(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    settings = show.stage_settings(options)
-    url = show.parse_url(options.url)
-    found = _Found(str(options.file), 200, show.read_bytes(options.file), "a file") if options.file else None
+    settings = stage_settings(options)
+    url = parse_url(options.url)
+    found = _Found(str(options.file), 200, read_bytes(options.file), "a file") if options.file else None
     found = found or asyncio.run(_fetch(settings, url))
     report = decide(settings, url, found.status, found.body)
     report.robots_url, report.answer = found.url, found.answer
     if options.json:
-        show.print_json(report)
+        print_json(report)
     else:
         _print(report)
     return 0
@@ -101,23 +103,23 @@ async def _fetch(settings: Settings, url: ParsedUrl) -> _Found:
                 break
             at = further.url
         # RFC 9309, 2.3.1.2: as if there were none.
-        return _Found(at, 404, b"", "redirects without an end")
+        return _Found(at, 404, b"", sentence_of(Note.ROBOTS_REDIRECTS))
     except VisitError as error:
-        return _Found(at, None, b"", f"no answer: {error}")
+        return _Found(at, None, b"", f"no answer: {sentence_of(error.reason, error.detail)}")
     finally:
         await fetcher.close()
 
 
-def decide(settings: Settings, url: ParsedUrl, status: int | None, body: bytes) -> Report:
+def decide(settings: Settings, url: ParsedUrl, status: int | None, body: bytes) -> RobotsReport:
     """What an answer to the request for robots.txt means for a URL."""
     from lycosa.robots.match import RobotsMatcher
-    from lycosa.robots.parse import path_and_query, product_token
+    from lycosa.robots.parse import line_of, path_and_query, product_token
     from lycosa.robots.verdict import robots_verdict
 
     agent = product_token(settings.user_agent)
     record = robots_verdict(status, body, agent, time.time())
     decision = RobotsMatcher(record.rules).explain(path_and_query(url.url))
-    report = Report(
+    report = RobotsReport(
         url=url.url,
         robots_url="",
         agent=agent,
@@ -145,38 +147,18 @@ def _reason(record: RobotsRecord, rule: Rule | None) -> str:
     return "the longest rule that matches decides" if rule else "no rule speaks of it"
 
 
-def line_of(body: bytes, agent: str, rule: Rule) -> int:
-    """The line of the file on which a rule stands that holds for the agent; 0 if that cannot be said.
-
-    Told by the parser itself: it is the line without which the rule does not hold.
-    """
-    from lycosa.robots.parse import parse_robots
-
-    lines = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
-    alike = [
-        number
-        for number, line in enumerate(lines)
-        if b"llow" in line.lower() and parse_robots(b"User-agent: *\n" + line, agent).rules == (rule,)
-    ]
-    for number in alike[:MAX_CANDIDATES]:
-        without = b"\n".join(lines[:number] + lines[number + 1 :])
-        if rule not in parse_robots(without, agent).rules:
-            return number + 1
-    return alike[0] + 1 if alike else 0
-
-
-def _print(report: Report) -> None:
-    out = show.console()
-    out.print(show.visible(report.url), style="bold")
+def _print(report: RobotsReport) -> None:
+    out = console()
+    out.print(visible(report.url), style="bold")
     out.print("allowed" if report.allowed else "disallowed", style="green" if report.allowed else "red")
     delay = report.crawl_delay_seconds
-    show.print_facts(
+    print_facts(
         [
             ("rule", f"{report.rule}{f' (line {report.line})' if report.line else ''}" if report.rule else ""),
             ("because", report.reason),
             ("robots.txt", f"{report.robots_url} ({report.answer})"),
             ("agent", f"{report.agent}, {report.rules:,} rules"),
-            ("crawl-delay", show.duration(delay) if delay is not None else ""),
+            ("crawl-delay", duration(delay) if delay is not None else ""),
             *(("sitemap", sitemap) for sitemap in report.sitemaps),
         ],
         indent="  ",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from lycosa.cli import show
+from lycosa.cli.arguments import new_parser
+from lycosa.cli.printing import console, print_json
 
 _EXAMPLES = """\
   lycosa settings
@@ -15,7 +16,7 @@ _EXAMPLES = """\
 
 def add_parser(commands: Any) -> None:
     """Add the command to the command line."""
-    parser = show.new_parser(
+    parser = new_parser(
         commands,
         "settings",
         "list all settings with their defaults",
@@ -38,9 +39,9 @@ def run(options: argparse.Namespace) -> int:
         print(as_toml(Settings()))
         return 0
     if options.json:
-        show.print_json([setting._asdict() for setting in known_settings()])
+        print_json([setting._asdict() for setting in known_settings()])
         return 0
-    out = show.console()
+    out = console()
     for setting in known_settings():
         out.print(Text.assemble((setting.name, "bold cyan"), f" = {setting.default}"))
         out.print(f"    {setting.help} ({setting.takes})")

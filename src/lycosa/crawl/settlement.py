@@ -7,11 +7,14 @@ from typing import NamedTuple
 import msgspec
 
 from lycosa.model import (
+    NO_REASON,
     Failure,
     Lease,
     Links,
+    Note,
     OutcomeKind,
     Page,
+    Reason,
     Response,
     Settlement,
     Visit,
@@ -66,7 +69,7 @@ def settlement_of(lease: Lease, outcome: Settled, learnt: Learnt) -> Settlement:
     facts = Settlement(
         token=lease.token,
         outcome=_KINDS[type(outcome)],
-        reason=_encodable(reason_of(outcome)),
+        reason=reason_of(outcome),
         discovered=urls_found(outcome) + learnt.probes if learnt.probes else urls_found(outcome),
         started_at=response.started_at if response else 0.0,
         fetch_seconds=response.seconds if response else 0.0,
@@ -110,7 +113,7 @@ def settlement_of(lease: Lease, outcome: Settled, learnt: Learnt) -> Settlement:
 
 def visit_row(lease: Lease, outcome: Settled, now: float) -> Kept:
     """The row that a visit leaves in the `pages` table, with what belongs to it."""
-    target, response = lease.target, response_of(outcome)
+    target, response, reason = lease.target, response_of(outcome), reason_of(outcome)
     row = Visit(
         url=target.url,
         host=target.host,
@@ -119,7 +122,8 @@ def visit_row(lease: Lease, outcome: Settled, now: float) -> Kept:
         depth=target.depth,
         referrer=target.referrer,
         priority=target.priority,
-        error=reason_of(outcome),
+        reason=reason.code,
+        detail=reason.detail,
     )
     if response:
         row = msgspec.structs.replace(
@@ -159,21 +163,17 @@ def visit_row(lease: Lease, outcome: Settled, now: float) -> Kept:
     return Kept(row, response, page, outcome.links)
 
 
-def reason_of(outcome: Settled) -> str:
-    """Why a visit gave no page, in a few words; empty if it gave one."""
+def reason_of(outcome: Settled) -> Reason:
+    """Why a visit gave no page; none if it gave one."""
     match outcome:
-        case Refused():
-            return f"{outcome.reason.value}: {outcome.detail}" if outcome.detail else outcome.reason.value
-        case Failed():
-            return f"{outcome.reason.value}: {outcome.detail}" if outcome.detail else outcome.reason.value
-        case Crashed():
-            return outcome.detail
+        case Refused() | Failed() | Crashed():
+            return Reason(outcome.reason.value, _encodable(outcome.detail))
         case Moved():
-            return f"to {outcome.to}"
+            return Reason(Note.MOVED.value, _encodable(outcome.to))
         case Read():
-            return outcome.note
+            return Reason(str(outcome.note.code), _encodable(outcome.note.detail))
         case _:
-            return ""
+            return NO_REASON
 
 
 def _encodable(text: str) -> str:

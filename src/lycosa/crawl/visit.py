@@ -9,8 +9,20 @@ import msgspec
 
 from lycosa.clock import Clock, machine_clock
 from lycosa.crawl.discovery import Discovery
-from lycosa.errors import AddressRefused, BackendLost, NoNetwork, Shortage, VisitError
-from lycosa.model import Failure, Kind, Lease, Page, Refusal, Response, Target, Validators
+from lycosa.errors import AddressRefused, BackendLost, NoNetwork, Shortage, TooMuchMemory, VisitError
+from lycosa.model import (
+    Crash,
+    Failure,
+    Kind,
+    Lease,
+    Note,
+    Page,
+    Reason,
+    Refusal,
+    Response,
+    Target,
+    Validators,
+)
 from lycosa.outcome import (
     Crashed,
     Deferred,
@@ -54,7 +66,7 @@ class Visitor:
         parser: PageParser,
         discovery: Discovery,
         digester: Digester,
-        dispatch: Dispatcher,
+        dispatcher: Dispatcher,
         clock: Clock,
         max_redirects: int,
         watchdog: Watchdog,
@@ -66,7 +78,7 @@ class Visitor:
         self._parser = parser
         self._discovery = discovery
         self._digester = digester
-        self._dispatch = dispatch
+        self._dispatcher = dispatcher
         self._clock = clock
         self._max_redirects = max_redirects
         self._watchdog = watchdog
@@ -87,7 +99,7 @@ class Visitor:
         except _NotNow:
             return Deferred()
         except NoNetwork:
-            await self._dispatch.give_back(lease.token)
+            await self._dispatcher.give_back(lease.token)
             return Deferred()
         except AddressRefused as error:
             return Refused(Refusal.ADDRESS, error.detail)
@@ -98,8 +110,10 @@ class Visitor:
         except MemoryError as error:
             # A page that takes too much is told apart by whoever limits it: this is the machine's lack.
             raise Shortage("there is no memory left") from error
+        except TooMuchMemory as error:
+            return Crashed(Crash.MEMORY, str(error))
         except Exception as error:  # the one catch-all: a page can end at most its own visit
-            return Crashed(f"{type(error).__name__}: {error}"[:MAX_DETAIL_CHARACTERS])
+            return Crashed(Crash.CRASHED, f"{type(error).__name__}: {error}"[:MAX_DETAIL_CHARACTERS])
 
     async def _visit_page(self, lease: Lease) -> Outcome:
         target = lease.target
@@ -116,13 +130,13 @@ class Visitor:
         with self._watchdog(lease.token, len(response.body)):
             page = self._parse(response)
             if self._judge.is_soft_404(lease, page):
-                return Failed(Failure.SOFT_404, "the same as for a URL that cannot exist", response)
+                return Failed(Failure.SOFT_404, response=response)
             links, found = self._discovery.of_page(target, page, self._judge.renaming(lease))
             discovered = self._judge.lowered(lease, found)
             digest = sha1(response.body, usedforsecurity=False).digest()
             page_digest = self._digester.read(page)
         usage = str(usage_of(response, page) | await self._robots_cache.usage(lease))
-        original, placement = await self._dispatch.recognise(digest, target.url, lease.token, page_digest.signature)
+        original, placement = await self._dispatcher.recognise(digest, target.url, lease.token, page_digest.signature)
         if original:
             return Duplicate(response, page, links, discovered, digest, page_digest, placement, original, usage)
         return Stored(response, page, links, discovered, digest, page_digest, placement, usage)
@@ -136,7 +150,7 @@ class Visitor:
         if not location:
             return Failed(Failure.NO_LOCATION, response=response)
         if target.redirects >= self._max_redirects:
-            return Failed(Failure.REDIRECTS, f"more than {self._max_redirects}", response)
+            return Failed(Failure.REDIRECTS, str(self._max_redirects), response)
         to, discovered = self._discovery.of_redirect(target, location)
         return Moved(response, to, discovered)
 
@@ -145,11 +159,11 @@ class Visitor:
         host, address = lease.target.host, lease.address
         if self._spaces_addresses and not (address and self._fetcher.is_still_at(host, address)):
             address = await self._fetcher.address_of(host, address)
-            if not await self._dispatch.may_ask_at(lease.token, address):
+            if not await self._dispatcher.may_ask_at(lease.token, address):
                 raise _NotNow
         # Just before the request, after everything that may take long.
         if lease.begin_by and machine_clock() >= lease.begin_by:
-            await self._dispatch.give_back(lease.token)
+            await self._dispatcher.give_back(lease.token)
             raise _NotNow
         return address
 
@@ -167,7 +181,7 @@ class Visitor:
             response = await self._fetcher.fetch(target.url, address=address, max_body_bytes=MAX_ROBOTS_BYTES)
         except VisitError as error:
             news = self._robots_cache.unanswered(lease, error, previous, self._clock())
-            return Read(None, [], news, note=str(error))
+            return Read(None, [], news, note=Reason(error.reason, error.detail))
         now = self._clock()
         if not (response.is_redirect and response.header("location")):
             with self._watchdog(lease.token, len(response.body)):
@@ -175,7 +189,7 @@ class Visitor:
             return Read(response, self._discovery.of_robots(target, sitemaps), news)
         further = self._discovery.robots_elsewhere(target, response.header("location"))
         if further is None or target.redirects >= MAX_ROBOTS_REDIRECTS:
-            return Read(response, [], self._robots_cache.gave_up(origin, now), note="redirects without an end")
+            return Read(response, [], self._robots_cache.gave_up(origin, now), note=Reason(Note.ROBOTS_REDIRECTS))
         return Moved(response, further.url, [further], self._robots_cache.redirected(origin, further.host, now))
 
     async def _read_sitemap(self, lease: Lease) -> Outcome:
@@ -193,8 +207,8 @@ class Visitor:
         # Up to 50 MiB once decoded, and of no more use: what is archived is what came.
         response = msgspec.structs.replace(response, body=b"")
         if sitemap.kind is SitemapKind.INDEX and target.depth >= MAX_SITEMAP_NESTING:
-            return Read(response, [], note="sitemaps nested too deep")
-        return Read(response, self._discovery.of_sitemap(target, sitemap), note=sitemap.error or "")
+            return Read(response, [], note=Reason(Note.SITEMAP_NESTING, str(target.depth)))
+        return Read(response, self._discovery.of_sitemap(target, sitemap), note=sitemap.trouble)
 
     async def _probe(self, lease: Lease) -> Outcome:
         """What the host answers to a URL that cannot exist: pages that look like it are none."""
@@ -203,11 +217,11 @@ class Visitor:
         try:
             response = await self._fetcher.fetch(lease.target.url, address=await self._address(lease))
         except VisitError as error:
-            return Read(None, [], note=str(error))
+            return Read(None, [], note=Reason(error.reason, error.detail))
         with self._watchdog(lease.token, len(response.body)):
             text = self._parse(response).text if 200 <= response.status < 300 else ""
         self._judge.learn_probe(lease, text)
-        return Read(response, [], note="asked for what cannot exist")
+        return Read(response, [], note=Reason(Note.PROBE))
 
 
 def _failure_of(response: Response) -> Failed | None:

@@ -37,7 +37,7 @@ class Worker:
 
     def __init__(
         self,
-        dispatch: Dispatcher,
+        dispatcher: Dispatcher,
         visitor: Visitor,
         judge: SiteJudge,
         discovery: Discovery,
@@ -47,7 +47,7 @@ class Worker:
         clock: Clock,
         on_kept: Callable[[Kept], None] | None = None,
     ) -> None:
-        self._dispatch = dispatch
+        self._dispatcher = dispatcher
         self._visitor = visitor
         self._judge = judge
         self._discovery = discovery
@@ -103,13 +103,13 @@ class Worker:
         await self._notice_network()
         if self._is_cut_off:
             await asyncio.sleep(CUT_OFF_SECONDS)
-            return await self._dispatch.take(1)
-        return await self._dispatch.take(self._connections - self._unsettled)
+            return await self._dispatcher.take(1)
+        return await self._dispatcher.take(self._connections - self._unsettled)
 
     async def _notice_network(self) -> None:
         if self._is_cut_off is not self._fetcher.is_cut_off:
             self._is_cut_off = self._fetcher.is_cut_off
-            await self._dispatch.pause("no name server answers, nobody can be reached" if self._is_cut_off else "")
+            await self._dispatcher.pause("no name server answers, nobody can be reached" if self._is_cut_off else "")
 
     async def _wait_for_room(self, at_most: int) -> None:
         while self._unsettled > at_most:
@@ -140,7 +140,7 @@ class Worker:
             # A refusal leaves a row and no record. A trap has a hundred thousand in a row, each of which would wait.
             if any(settlement.outcome is not OutcomeKind.REFUSED for settlement, _ in group):
                 await self._store.sync()
-            late = set(await self._dispatch.settle([settlement for settlement, _ in group]))
+            late = set(await self._dispatcher.settle([settlement for settlement, _ in group]))
             for settlement, kept in group:
                 if settlement.token not in late:
                     self._acknowledged(settlement, kept)

@@ -30,7 +30,7 @@ _CONTROLS = frozenset(range(32)) - frozenset(b"\t\n\f\r\x1b")
 Pieces = Iterator[bytes]
 
 
-class Decoded(NamedTuple):
+class DecodedBody(NamedTuple):
     """A body without its codings: `is_cut` at the limit, `is_damaged` if the coded bytes were broken or ended early."""
 
     body: bytes
@@ -57,17 +57,17 @@ def content_codings(values: Iterable[str]) -> list[str]:
     return codings
 
 
-def decode(raw: bytes, codings: Sequence[str], max_bytes: int) -> Decoded:
+def decode(raw: bytes, codings: Sequence[str], max_bytes: int) -> DecodedBody:
     """The body under its codings, cut at `max_bytes`. Broken bodies give what could be read of them."""
     if not raw or not codings:
-        return Decoded(raw[:max_bytes], is_cut=len(raw) > max_bytes)
+        return DecodedBody(raw[:max_bytes], is_cut=len(raw) > max_bytes)
     try:
         return _gather(_chain(_split(raw, PIECE_BYTES), codings, max_bytes), max_bytes)
     except _Corrupt:
         return _salvage(raw, codings, max_bytes)
 
 
-def _salvage(raw: bytes, codings: Sequence[str], max_bytes: int) -> Decoded:
+def _salvage(raw: bytes, codings: Sequence[str], max_bytes: int) -> DecodedBody:
     kept = BytesIO()
     try:
         for piece in _chain(_split(raw, SALVAGE_PIECE_BYTES), codings, max_bytes):
@@ -76,21 +76,21 @@ def _salvage(raw: bytes, codings: Sequence[str], max_bytes: int) -> Decoded:
                 break
     except (_Corrupt, _EndedEarly):
         pass
-    return Decoded(kept.getvalue()[:max_bytes], is_damaged=True)
+    return DecodedBody(kept.getvalue()[:max_bytes], is_damaged=True)
 
 
-def _gather(pieces: Pieces, max_bytes: int) -> Decoded:
+def _gather(pieces: Pieces, max_bytes: int) -> DecodedBody:
     body, room = BytesIO(), max_bytes
     try:
         for piece in pieces:
             if len(piece) > room:
                 body.write(piece[:room])
-                return Decoded(body.getvalue(), is_cut=True)
+                return DecodedBody(body.getvalue(), is_cut=True)
             body.write(piece)
             room -= len(piece)
     except _EndedEarly:
-        return Decoded(body.getvalue(), is_damaged=True)
-    return Decoded(body.getvalue())
+        return DecodedBody(body.getvalue(), is_damaged=True)
+    return DecodedBody(body.getvalue())
 
 
 def _chain(pieces: Pieces, codings: Sequence[str], max_bytes: int) -> Pieces:

@@ -23,7 +23,7 @@ from lycosa.fetch.connectivity import Connectivity
 from lycosa.fetch.dns import Resolver, literal_address
 from lycosa.fetch.errors import CurlTrouble, trouble_of
 from lycosa.fetch.gate import AddressGate
-from lycosa.fetch.head import Authority, Head, HeadLimits, read_head, request_head, request_lines, split_url
+from lycosa.fetch.head import Authority, HeadLimits, ResponseHead, read_head, request_head, request_lines, split_url
 from lycosa.fetch.multi import Multi
 from lycosa.fetch.spacing import RequestSpacing
 from lycosa.model import Failure, Response
@@ -121,6 +121,13 @@ class _Slot:
         return raw if self.room >= 0 else raw[: self.max_bytes]
 
 
+class _LentSocket(socket.socket):
+    """pycurl takes a copy of the descriptor and drops the socket: closing ours then is no oversight to warn of."""
+
+    def __del__(self) -> None:
+        self.close()
+
+
 class CurlFetcher:
     """Fetches over libcurl; implements `ports.Fetcher`. Belongs to the loop that runs its first fetch."""
 
@@ -132,22 +139,22 @@ class CurlFetcher:
         *,
         ca_file: str = "",
         sweep_seconds: float = 1.0,
-        turns: RequestSpacing | None = None,
+        spacing: RequestSpacing | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._settings = settings
         self._resolver = resolver
-        self._line = Connectivity(resolver)
+        self._connectivity = Connectivity(resolver)
         self._gate = gate
         # The bundle that libcurl was built with may lie where another Linux keeps it.
         self._ca_file = ca_file or ssl.get_default_verify_paths().cafile
         self._sweep_seconds = sweep_seconds
-        self._turns = turns if turns and turns.are_wanted else None
+        self._spacing = spacing if spacing and spacing.is_wanted else None
         self._clock = clock
         self._limits = HeadLimits(settings.max_header_lines, settings.max_header_bytes, settings.max_header_line_bytes)
         self._lines = request_lines(settings.user_agent, ())
         self._open_requests = asyncio.Semaphore(settings.connections)
-        self._flight = BodyBudget(settings.max_flight_bytes)
+        self._body_budget = BodyBudget(settings.max_flight_bytes)
         self._one_long_body = asyncio.Lock()
         self._idle: list[_Slot] = []
         self._busy: dict[pycurl.Curl, _Slot] = {}
@@ -163,14 +170,14 @@ class CurlFetcher:
         where = split_url(url)
         lines = request_lines(self._settings.user_agent, headers) if headers else self._lines
         request = _Request(url, where, lines, max_body_bytes or self._settings.max_body_bytes)
-        trial = self._line.begin()
+        trial = self._connectivity.begin()
         try:
             known = self._resolver.known(where.host) or await self._resolver.addresses(where.host)
             response = await self._ask(request, self._permitted(known, first=address))
         except Unreachable as failure:
-            await self._line.check(where.host, failure, trial)
+            await self._connectivity.check(where.host, failure, trial)
             raise
-        self._line.is_cut = False
+        self._connectivity.is_cut = False
         return response
 
     async def _ask(self, request: _Request, addresses: Sequence[str]) -> Response:
@@ -189,11 +196,11 @@ class CurlFetcher:
 
     async def address_of(self, host: str, usual: str) -> str:
         """Where a host is to be asked; raises `VisitError` or `NoNetwork`."""
-        trial = self._line.begin()
+        trial = self._connectivity.begin()
         try:
             known = await self._resolver.addresses(host)
         except Unreachable as failure:
-            await self._line.check(host, failure, trial)
+            await self._connectivity.check(host, failure, trial)
             raise
         return self._permitted(known, first=usual)[0]
 
@@ -203,11 +210,11 @@ class CurlFetcher:
 
     def hold(self, body_bytes: int) -> None:
         """So many bytes of bodies are kept by others, or no longer: then less, or more, may come in."""
-        self._flight.hold(body_bytes)
+        self._body_budget.hold(body_bytes)
 
     @property
     def is_cut_off(self) -> bool:
-        return self._line.is_cut
+        return self._connectivity.is_cut
 
     async def prefetch(self, hosts: Sequence[str]) -> None:
         """Resolve names that will be needed soon. Never raises."""
@@ -237,12 +244,12 @@ class CurlFetcher:
     async def _exchange(self, request: _Request, address: str) -> Response:
         if self._is_closed:
             raise Unreachable(Failure.RESET, "the fetcher is closed", sent=False)
-        if self._turns:
-            await self._turns.wait(request.where.host, address)
+        if self._spacing:
+            await self._spacing.wait(request.where.host, address)
         started_at = self._clock()
         slot = self._start(request, address)
-        if self._turns:
-            self._turns.note(request.where.host, address)
+        if self._spacing:
+            self._spacing.note(request.where.host, address)
         try:
             trouble = await slot.done
             if slot.body_bytes >= LONG_BODY_BYTES:
@@ -254,7 +261,7 @@ class CurlFetcher:
             self._stop(slot)
             raise
         finally:
-            self._flight.end(slot)
+            self._body_budget.end(slot)
             slot.chunks.clear()
             self._idle.append(slot)
 
@@ -281,7 +288,7 @@ class CurlFetcher:
     def _new_slot(self) -> _Slot:
         """A handle with every option that is the same for all requests."""
         settings, easy = self._settings, pycurl.Curl()
-        slot = _Slot(easy, self._flight, self._abort)
+        slot = _Slot(easy, self._body_budget, self._abort)
         options: dict[int, Any] = {
             pycurl.NOSIGNAL: 1,
             pycurl.PROTOCOLS: pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS,
@@ -311,13 +318,13 @@ class CurlFetcher:
             easy.setopt(option, value)
         return slot
 
-    def _open_socket(self, slot: _Slot, _purpose: int, peer: Any) -> socket.socket | int:
+    def _open_socket(self, slot: _Slot, _purpose: int, peer: Any) -> _LentSocket | int:
         """The second look of the gate, at the very address that is about to be connected to."""
         if peer.family not in (socket.AF_INET, socket.AF_INET6) or not self._gate.permits(_text(peer.addr[0])):
             slot.is_refused = True
             return int(pycurl.SOCKET_BAD)
         try:
-            return socket.socket(peer.family, peer.socktype, peer.protocol)
+            return _LentSocket(peer.family, peer.socktype, peer.protocol)
         except OSError as error:
             slot.lack = str(error)
             return int(pycurl.SOCKET_BAD)
@@ -353,7 +360,7 @@ class CurlFetcher:
         settings, received = self._settings, slot.received_bytes
         if not received:
             return self._unanswered(slot, now)
-        if slot in self._flight.waiting:
+        if slot in self._body_budget.waiting:
             # It is we who keep it waiting.
             slot.moved_at, slot.window_at, slot.window_bytes = now, now, received
             return None
@@ -382,7 +389,7 @@ class CurlFetcher:
     def _response(self, request: _Request, slot: _Slot, trouble: CurlTrouble | None, started_at: float) -> Response:
         seconds = time.monotonic() - slot.started
         if slot.is_refused:
-            raise AddressRefused(Failure.ADDRESS, f"{slot.address} is not open to this crawl", sent=False)
+            raise AddressRefused(Failure.ADDRESS, slot.address, sent=False)
         if slot.lack:
             # The host has nothing to do with it: nothing is recorded of it.
             raise Shortage(f"no socket can be opened: {slot.lack}")
@@ -412,7 +419,7 @@ class CurlFetcher:
         )
 
 
-def _truncation(slot: _Slot, head: Head | None, trouble: CurlTrouble | None) -> str:
+def _truncation(slot: _Slot, head: ResponseHead | None, trouble: CurlTrouble | None) -> str:
     """Why the body was cut, or an empty string; raises `Unreachable` when there is nothing to keep."""
     if head is None:
         trouble = trouble or CurlTrouble(Failure.PROTOCOL, "no response head")
@@ -426,7 +433,7 @@ def _truncation(slot: _Slot, head: Head | None, trouble: CurlTrouble | None) -> 
     raise Unreachable(trouble.reason, trouble.detail, sent=trouble.sent)
 
 
-def _codings(head: Head) -> list[str]:
+def _codings(head: ResponseHead) -> list[str]:
     try:
         return content_codings(value for name, value in head.headers if name == "content-encoding")
     except VisitError:

@@ -74,7 +74,7 @@ class AddressGate:
     def check(self, address: str) -> None:
         """Raise `AddressRefused` unless the address may be connected to."""
         if not self._decide(address):
-            raise AddressRefused(Failure.ADDRESS, f"{address} is not in a network open to this crawl", sent=False)
+            raise AddressRefused(Failure.ADDRESS, address, sent=False)
 
     def _judge(self, text: str) -> bool:
         try:

@@ -38,7 +38,7 @@ class HeadLimits(NamedTuple):
     max_line_bytes: int
 
 
-class Head(NamedTuple):
+class ResponseHead(NamedTuple):
     """The final status and headers of a response; `raw` is as they came."""
 
     status: int
@@ -85,7 +85,7 @@ def request_head(where: Authority, lines: Sequence[bytes]) -> bytes:
     )
 
 
-def read_head(lines: Sequence[bytes], limits: HeadLimits) -> Head | None:
+def read_head(lines: Sequence[bytes], limits: HeadLimits) -> ResponseHead | None:
     """The final head among the lines of an answer, past interim responses and before trailers; None if it is not whole.
 
     Raises `VisitError` (HEADERS) for an answer that says too much.
@@ -119,7 +119,7 @@ def _status_of(line: bytes) -> int | None:
     return int(words[1][:3])
 
 
-def _head(status: int, lines: Sequence[bytes], limits: HeadLimits) -> Head:
+def _head(status: int, lines: Sequence[bytes], limits: HeadLimits) -> ResponseHead:
     _check_limits(lines, limits)
     protocol = "http/1.1"
     first = lines[0]
@@ -128,7 +128,7 @@ def _head(status: int, lines: Sequence[bytes], limits: HeadLimits) -> Head:
         protocol, first = "h2", b"HTTP/1.1 %d \r\n" % status
     elif first.startswith(b"HTTP/1.0"):
         protocol = "http/1.0"
-    return Head(status, _headers(lines[1:-1]), b"".join([first, *lines[1:]]), protocol)
+    return ResponseHead(status, _headers(lines[1:-1]), b"".join([first, *lines[1:]]), protocol)
 
 
 def _check_limits(lines: Sequence[bytes], limits: HeadLimits) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import time
 
-from lycosa.policy.politeness import Pace
 from lycosa.url.domain import registered_domain
 
 MIN_KEPT = 10_000
@@ -19,12 +18,12 @@ TIMER_SECONDS = 0.001
 class RequestSpacing:
     """Requests to one registered domain, and to one address, leave one after the other with a pause between."""
 
-    def __init__(self, pace: Pace) -> None:
-        self._domain_gap = pace.domain_gap_seconds
-        self._address_gap = pace.address_gap_seconds
+    def __init__(self, *, domain_gap_seconds: float, address_gap_seconds: float) -> None:
+        self._domain_gap = domain_gap_seconds
+        self._address_gap = address_gap_seconds
         self._free_at: dict[str, float] = {}
         self._prune_at = MIN_KEPT
-        self.are_wanted = self._domain_gap > 0 or self._address_gap > 0
+        self.is_wanted = self._domain_gap > 0 or self._address_gap > 0
 
     async def wait(self, host: str, address: str) -> None:
         """Return when neither has been asked for long enough."""

@@ -8,10 +8,10 @@ import msgspec
 
 from lycosa.frontier.poison import UNREADABLE
 from lycosa.frontier.rules import RANKS, OriginState, host_of_origin
-from lycosa.model import SiteNews, Target, origin_of
+from lycosa.model import NO_REASON, Reason, SiteNews, Target, origin_of
 from lycosa.ports import Counts
 
-FORMAT = 4
+FORMAT = 5
 _VERSION_BYTES = 8
 
 
@@ -51,8 +51,7 @@ class HostRecord(msgspec.Struct, array_like=True, omit_defaults=True, gc=False):
     slowdown: float = 1.0
     given: list[int] = []  # kinds of URLs that gave pages lately
     failing: list[int] = []  # kinds of URLs that failed since it last gave a page
-    # In which words it told us to go away, until it answers again.
-    ban: str = ""
+    ban: Reason = NO_REASON  # how it told us to go away, until it answers again
     dropped: int = 0  # targets for which its queue had no room
     nearest: str = ""  # the region whose machines connect fastest; empty: not measured
     measured: dict[str, float] = {}  # how long it took the machines of each region to connect

@@ -8,11 +8,23 @@ from typing import Literal, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from lycosa.model import MAX_PRIORITY, MIN_PRIORITY, History, Kind, OutcomeKind, RobotsNews, Settlement, Target
+from lycosa.model import (
+    MAX_PRIORITY,
+    MIN_PRIORITY,
+    NO_REASON,
+    History,
+    Kind,
+    Note,
+    OutcomeKind,
+    Reason,
+    RobotsNews,
+    Settlement,
+    Target,
+)
 from lycosa.policy.kin import is_evidence
 from lycosa.policy.politeness import (
     CIRCUIT_FAILURES,
-    Answer,
+    HostAnswer,
     Pace,
     Standing,
     backoff_seconds,
@@ -74,7 +86,7 @@ class OriginState(msgspec.Struct, array_like=True, omit_defaults=True, gc=False)
     expires_at: float
     is_pending: bool = False
     crawl_delay_seconds: float = 0.0
-    trouble: str = ""  # why its robots.txt could not be read
+    trouble: Reason = NO_REASON  # why its robots.txt could not be read, or why it rests
     rest_until: float = 0.0  # it failed again and again, while others of its host did not
 
     @property
@@ -112,18 +124,18 @@ def again_after(settlement: Settlement, target: Target, pauses: Sequence[float],
     return Again(once_more, pauses[target.attempt])
 
 
-def answer_of(settlement: Settlement) -> Answer:
+def answer_of(settlement: Settlement) -> HostAnswer:
     """What a visit says of its host."""
     if settlement.was_fatal:
         # One page may be an accident; a host that has many of them must not have a worker for each.
-        return Answer.TROUBLE
+        return HostAnswer.TROUBLE
     if settlement.outcome is not OutcomeKind.FAILED:
-        return Answer.PAGE if settlement.outcome.is_page else Answer.OTHER
+        return HostAnswer.PAGE if settlement.outcome.is_page else HostAnswer.OTHER
     if settlement.is_ban or settlement.status == 429:
-        return Answer.BAN
+        return HostAnswer.BAN
     if settlement.status == 403:
-        return Answer.REFUSED
-    return Answer.TROUBLE if is_host_trouble(settlement.status, is_failure=True) else Answer.OTHER
+        return HostAnswer.REFUSED
+    return HostAnswer.TROUBLE if is_host_trouble(settlement.status, is_failure=True) else HostAnswer.OTHER
 
 
 def pause_after(
@@ -146,11 +158,11 @@ def pause_after(
     now = standing.after(answer, is_evidence=kin is None or not settlement.sent or is_evidence(kin, given))
     delay = delay_seconds(pace, settlement.fetch_seconds, crawl_delay_seconds)
     rest = backoff_seconds(pace, now.failures, delay, settlement.retry_after_seconds)
-    has_failed = answer in (Answer.TROUBLE, Answer.BAN, Answer.REFUSED)
+    has_failed = answer in (HostAnswer.TROUBLE, HostAnswer.BAN, HostAnswer.REFUSED)
     return Pause(
         max(rest, slowed_seconds(pace, delay, now.slowdown)),
         now,
-        is_ban=now.failures > 0 and answer in (Answer.BAN, Answer.REFUSED) and now.failures > standing.failures,
+        is_ban=now.failures > 0 and answer in (HostAnswer.BAN, HostAnswer.REFUSED) and now.failures > standing.failures,
         has_failed=has_failed,
         is_circuit=now.failures >= CIRCUIT_FAILURES,
     )
@@ -163,7 +175,8 @@ def robots_target(origin: str, host: str) -> Target:
 
 def lost_robots(target: Target, now: float) -> RobotsNews:
     """The news when a robots.txt visit brought none: its origin waits, and is asked again later."""
-    return RobotsNews(target.origin, 0.0, now + LOST_ROBOTS_SECONDS, b"", is_pending=True, trouble="its visit got lost")
+    lost = Reason(Note.ROBOTS_LOST)
+    return RobotsNews(target.origin, 0.0, now + LOST_ROBOTS_SECONDS, b"", is_pending=True, trouble=lost)
 
 
 def learn(origins: dict[str, OriginState], news: RobotsNews, queued: Collection[str] = ()) -> float:
@@ -187,15 +200,13 @@ def learn(origins: dict[str, OriginState], news: RobotsNews, queued: Collection[
 
 def history_of(target: Target, settlement: Settlement, now: float, due: float | None) -> History:
     """The row of the crawl-history table that this visit leaves."""
-    reason = settlement.reason
-    if settlement.was_fatal:
-        reason = f"killed its worker{'' if due else ' twice'}: {reason}"
     return History(
         url=target.url,
         outcome=settlement.outcome,
         visited_at=now,
         status=settlement.status,
-        reason=reason,
+        reason=settlement.reason.code,
+        detail=settlement.reason.detail,
         visits=target.visits + 1,
         depth=target.depth,
         referrer=target.referrer,

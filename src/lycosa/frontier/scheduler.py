@@ -57,6 +57,7 @@ from lycosa.frontier.rules import (
 from lycosa.frontier.spacing import Place, Spacing
 from lycosa.frontier.tables import DELAYED, HISTORY, META, POISONED, QUEUE, ROBOTS, SITES, Batch, Tables
 from lycosa.model import (
+    NO_REASON,
     History,
     Kind,
     Lease,
@@ -745,7 +746,7 @@ class Scheduler:
         record.failures, record.refusals, record.slowdown = standing.failures, standing.refusals, standing.slowdown
         self._note_kin(record, kin, settlement, has_failed=pause.has_failed)
         if pause.is_ban or not standing.failures:
-            record.ban = settlement.reason if pause.is_ban else ""
+            record.ban = settlement.reason if pause.is_ban else NO_REASON
         record.delay_seconds = pause.seconds
         record.free_at = now + pause.seconds
         record.fetch_seconds = settlement.fetch_seconds

@@ -38,7 +38,7 @@ from lycosa.frontier.tables import (
     WAITING,
     Reader,
 )
-from lycosa.model import History, Target
+from lycosa.model import History, Note, Reason, Target
 from lycosa.policy.balance import coefficient_of_variation
 from lycosa.ports import Counts
 
@@ -71,10 +71,10 @@ class TroubledOrigin(NamedTuple):
     state: OriginState
 
     @property
-    def trouble(self) -> str:
-        if not self.state.is_pending:
-            return "it failed again and again"
-        return f"its robots.txt could not be read{f' ({self.state.trouble})' if self.state.trouble else ''}"
+    def reason(self) -> Reason:
+        """Why it may not be asked: its code, and behind it what happened last."""
+        code = Note.ROBOTS_PENDING if self.state.is_pending else Note.ORIGIN_RESTS
+        return Reason(code, str(self.state.trouble))
 
     @property
     def next_try_at(self) -> float:

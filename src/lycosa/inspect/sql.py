@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from base64 import b32encode
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -17,11 +16,9 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from lycosa import settings
-from lycosa.build import is_shared
 from lycosa.errors import SettingsError
 from lycosa.frontier.records import HostRecord
-from lycosa.frontier.view import CrawlView, open_rocks_view
+from lycosa.inspect.opened import folder_settings, opened_view
 from lycosa.model import History
 from lycosa.policy.region import RegionRules
 from lycosa.store.folder import CrawlFolder
@@ -36,6 +33,7 @@ _HISTORY = pa.schema(
         "visited_at": _MOMENT,
         "status": pa.int32(),
         "reason": pa.string(),
+        "detail": pa.string(),
         "visits": pa.int32(),
         "depth": pa.int32(),
         "referrer": pa.string(),
@@ -63,40 +61,11 @@ _HOSTS = pa.schema(
         "address": pa.string(),
         "slowdown": pa.float64(),
         "ban": pa.string(),
+        "ban_detail": pa.string(),
         "region": pa.string(),
         "dropped": pa.int64(),
     }
 )
-
-
-def has_frontier(folder: CrawlFolder) -> bool:
-    """Whether the crawl keeps its frontier where it can be read: in its folder, or with other machines."""
-    return (folder.frontier / "CURRENT").exists() or bool(shared_frontier(folder))
-
-
-def shared_frontier(folder: CrawlFolder) -> str:
-    """The address of the frontier if other machines may share it, else empty."""
-    if not folder.settings.exists():
-        return ""
-    address = settings.load(folder.settings, {}).frontier
-    return address if is_shared(address) else ""
-
-
-@contextmanager
-def open_view(folder: CrawlFolder) -> Iterator[CrawlView]:
-    """The frontier to read, also while a crawl writes it. Raises `SettingsError` if there is none."""
-    if not has_frontier(folder):
-        raise SettingsError(f"{folder.path}: its frontier was kept in memory only, so nothing is known of it now")
-    with closing(_view(folder)) as view:
-        yield view
-
-
-def _view(folder: CrawlFolder) -> CrawlView:
-    if not (address := shared_frontier(folder)):
-        return open_rocks_view(folder.frontier)
-    from lycosa.frontier.redis.view import open_redis_view
-
-    return open_redis_view(address)
 
 
 def connect_for(folder: CrawlFolder, sql: str) -> duckdb.DuckDBPyConnection:
@@ -114,12 +83,13 @@ def add_frontier(connection: duckdb.DuckDBPyConnection, folder: CrawlFolder, wan
     """Add the views `history` and `hosts`: with rows where they are wanted, else empty."""
     history, hosts = _HISTORY.empty_table(), _HOSTS.empty_table()
     wanted = set(wanted)
-    if wanted & {"history", "hosts"} and has_frontier(folder):
-        with open_view(folder) as view:
-            if "history" in wanted:
+    if wanted & {"history", "hosts"}:
+        with opened_view(folder) as view:
+            if view and "history" in wanted:
                 history = _table(_HISTORY, view.histories(), _history_row)
-            if "hosts" in wanted:
-                hosts = _table(_HOSTS, view.hosts(), partial(_host_row, _region_rules(folder)))
+            if view and "hosts" in wanted:
+                regions = RegionRules(folder_settings(folder).region_rules)
+                hosts = _table(_HOSTS, view.hosts(), partial(_host_row, regions))
     connection.register("history", history)
     connection.register("hosts", hosts)
 
@@ -155,6 +125,7 @@ def _history_row(past: History) -> Sequence[Any]:
         _microseconds(past.visited_at),
         past.status,
         past.reason,
+        past.detail,
         past.visits,
         past.depth,
         past.referrer,
@@ -183,14 +154,11 @@ def _host_row(regions: RegionRules, host: HostRecord) -> Sequence[Any]:
         any(state.is_pending for state in host.origins.values()),
         host.address,
         host.slowdown,
-        host.ban,
+        host.ban.code,
+        host.ban.detail,
         regions.of(host.name) or host.nearest,
         host.dropped,
     )
-
-
-def _region_rules(folder: CrawlFolder) -> RegionRules:
-    return RegionRules(settings.load(folder.settings, {}).region_rules if folder.settings.exists() else {})
 
 
 def _microseconds(at: float) -> int | None:

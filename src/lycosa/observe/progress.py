@@ -15,9 +15,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from lycosa.crawl.session import Ending, Session
+from lycosa.inspect.reasons import sentence_of
+from lycosa.observe.tally import Tally
 from lycosa.ports import Counts
-from lycosa.process.supervisor import Ending, Supervisor
-from lycosa.settings import Settings
 
 Style = Literal["human", "json", "quiet"]
 _SECONDS_BETWEEN = {"human": 0.25, "json": 1.0, "quiet": 3600.0}
@@ -27,9 +28,9 @@ MAX_SHOWN = 5
 class Progress:
     """Shows a crawl while it runs; leaves the screen as it found it."""
 
-    def __init__(self, parent: Supervisor, settings: Settings, style: Style) -> None:
-        self._parent = parent
-        self._settings = settings
+    def __init__(self, session: Session, tally: Tally, style: Style) -> None:
+        self._session = session
+        self._tally = tally
         self._style: Style = style
         self._console = Console(stderr=True)
         self._live: Live | None = None
@@ -53,13 +54,13 @@ class Progress:
         pause = 10.0 if self._style == "human" and self._live is None else _SECONDS_BETWEEN[self._style]
         while True:
             await asyncio.sleep(pause)
-            counts, rate = self._parent.counts(), self._parent.tally.rate()
+            counts, rate = self._session.counts(), self._tally.rate()
             if self._live:
                 self._live.update(self._picture(counts, rate), refresh=True)
             elif self._style == "json":
-                print(json.dumps(_line(self._parent, counts, rate)), file=sys.stderr, flush=True)
+                print(json.dumps(_line(self._session, counts, rate)), file=sys.stderr, flush=True)
             elif self._style == "human":
-                paused = f"paused: {self._parent.paused}; " if self._parent.paused else ""
+                paused = f"paused: {self._session.paused}; " if self._session.paused else ""
                 print(paused + _sentence(counts, rate), file=sys.stderr, flush=True)
 
     def _picture(self, counts: Counts, rate: float) -> Group:
@@ -69,7 +70,7 @@ class Progress:
             f"[bold]{rate:,.1f}[/] pages/s",
             f"{counts.fetched_bytes / 1e6:,.1f} MB",
             f"{counts.hosts:,} hosts",
-            _duration(self._parent.tally.seconds()),
+            _duration(self._tally.seconds()),
         )
         table.add_row(
             f"{counts.queued:,} queued",
@@ -78,29 +79,38 @@ class Progress:
             f"{counts.refused:,} refused",
             f"[red]{counts.failed + counts.crashed:,} failed[/]" if counts.failed + counts.crashed else "0 failed",
         )
-        total = self._settings.max_pages or counts.pages + counts.queued + counts.delayed or 1
+        total = self._session.settings.max_pages or counts.pages + counts.queued + counts.delayed or 1
         bar = Table.grid()  # a bar alone does not end its line
         bar.add_row(ProgressBar(total=total, completed=min(counts.pages, total), width=72))
         return Group(table, bar, Text(self._state(counts, rate, total), style="dim"))
 
     def _state(self, counts: Counts, rate: float, total: int) -> str:
-        if self._parent.paused:
-            return f"paused: {self._parent.paused}"
-        if (due := self._parent.waits_until()) is not None:
+        if self._session.paused:
+            return f"paused: {self._session.paused}"
+        if (due := self._session.waits_until()) is not None:
             return f"waiting: only retries are left, the next in {_duration(max(0.0, due - time.time()))}"
         left = f", about {_duration((total - counts.pages) / rate)} left of what is known" if rate > 0 else ""
-        return f"{self._parent.workers} workers{left} · Ctrl-C stops cleanly"
+        return f"{self._session.workers} workers{left} · Ctrl-C stops cleanly"
 
 
 class OriginAside(msgspec.Struct, frozen=True):
     """An origin in trouble: its targets are set aside until its robots.txt can be read."""
 
     origin: str
-    trouble: str
+    reason: str
+    detail: str
     next_try_at: float
 
 
-class Summary(msgspec.Struct, frozen=True):
+class Times(msgspec.Struct, frozen=True):
+    """How often visits gave nothing for one reason. The detail of `status` is which, that of others is left out."""
+
+    reason: str
+    detail: str
+    times: int
+
+
+class CrawlSummary(msgspec.Struct, frozen=True):
     """A crawl at its end, in figures."""
 
     ending: str
@@ -122,7 +132,7 @@ class Summary(msgspec.Struct, frozen=True):
     pages_per_second: float
     worker_restarts: int
     folder: str
-    reasons: dict[str, int]
+    reasons: list[Times]  # the most frequent first
     troubled: list[OriginAside]
     recovered_rows: int
 
@@ -139,8 +149,8 @@ class Summary(msgspec.Struct, frozen=True):
         )
         if self.reasons:
             console.print("  why visits of this run gave nothing, each try counted:")
-        for reason, times in sorted(self.reasons.items(), key=lambda item: -item[1])[:MAX_SHOWN]:
-            console.print(f"  {times:>7,} x {reason}", markup=False)
+        for each in self.reasons[:MAX_SHOWN]:
+            console.print(f"  {each.times:>7,} x {sentence_of(each.reason, each.detail)}", markup=False)
         if self.queued or self.delayed:
             console.print(
                 f"  {self.queued:,} URLs are queued and {self.delayed:,} wait for a retry: the same command goes on"
@@ -157,15 +167,16 @@ class Summary(msgspec.Struct, frozen=True):
             console.print("  set aside until their robots.txt can be read:")
         for each in self.troubled[:MAX_SHOWN]:
             moment = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(each.next_try_at))
-            line = f"    {each.origin}: {each.trouble}, to be tried again at {moment}"
+            why = sentence_of(each.reason, each.detail)
+            line = f"    {each.origin}: {why}, to be tried again at {moment}"
             console.print(line, markup=False, soft_wrap=True)
         if (more := len(self.troubled) - MAX_SHOWN) > 0:
             console.print(f"    and {more:,} more: `lycosa status` lists them")
 
 
-def summary(parent: Supervisor, place: object, ending: Ending) -> Summary:
+def summary(session: Session, tally: Tally, place: object, ending: Ending) -> CrawlSummary:
     """The figures at the end of a crawl."""
-    counts, tally = parent.counts(), parent.tally
+    counts = session.counts()
     seconds = tally.seconds()
     names = [
         "stored",
@@ -182,23 +193,26 @@ def summary(parent: Supervisor, place: object, ending: Ending) -> Summary:
         "known",
         "fetched_bytes",
     ]
-    return Summary(
+    return CrawlSummary(
         ending=ending.value,
         pages=counts.pages,
         seconds=seconds,
         pages_per_second=tally.pages / seconds if seconds else 0.0,
-        worker_restarts=parent.restarts,
+        worker_restarts=session.restarts,
         folder=str(place),
-        reasons=dict(tally.reasons.most_common(20)),
-        troubled=[OriginAside(origin, *trouble) for origin, trouble in tally.troubled.items()],
-        recovered_rows=parent.recovery.rows if parent.recovery else 0,
+        reasons=[Times(reason.code, reason.detail, times) for reason, times in tally.reasons.most_common(20)],
+        troubled=[
+            OriginAside(origin, trouble.reason.code, trouble.reason.detail, trouble.next_try_at)
+            for origin, trouble in tally.troubled.items()
+        ],
+        recovered_rows=session.recovery.rows if session.recovery else 0,
         **{name: getattr(counts, name) for name in names},
     )
 
 
-def _line(parent: Supervisor, counts: Counts, rate: float) -> dict[str, object]:
+def _line(session: Session, counts: Counts, rate: float) -> dict[str, object]:
     line = {"at": time.time(), "pages_per_second": round(rate, 2), **msgspec.structs.asdict(counts)}
-    return {**line, "paused": parent.paused} if parent.paused else line
+    return {**line, "paused": session.paused} if session.paused else line
 
 
 def _sentence(counts: Counts, rate: float) -> str:

@@ -6,7 +6,8 @@ import duckdb
 import msgspec
 
 from lycosa.errors import BackendLost
-from lycosa.inspect.sql import has_frontier, open_view, shared_frontier
+from lycosa.inspect.opened import opened_view
+from lycosa.model import Failure
 from lycosa.observe.report_svg import REST
 from lycosa.ports import Counts
 from lycosa.store.folder import CrawlFolder
@@ -22,8 +23,8 @@ TOP = 12
 
 _IS_PAGE = "outcome IN ('stored', 'duplicate', 'unchanged')"
 _IS_TROUBLE = "outcome IN ('failed', 'crashed')"
-# Behind the first words stands what one host or library had to add; a status says all by itself.
-_REASON = "CASE WHEN error LIKE 'status: %' THEN error ELSE split_part(error, ': ', 1) END"
+# Which status it was says why; of other reasons the detail is what one host or library had to add.
+_STATUS = f"CASE reason WHEN '{Failure.STATUS}' THEN status ELSE 0 END"
 
 Share = tuple[str, int]
 
@@ -41,13 +42,23 @@ class Course(msgspec.Struct, frozen=True):
         return self.ended_at - self.started_at
 
 
+class Skip(msgspec.Struct, frozen=True):
+    """How many visits ended like this for one reason. The status is 0 unless it is the reason."""
+
+    outcome: str
+    reason: str
+    status: int
+    visits: int
+
+
 class TroubledHost(msgspec.Struct, frozen=True):
-    """A host that failed, and why it mostly did."""
+    """A host that failed, and why it mostly did. The status is 0 unless it is the reason."""
 
     host: str
     failures: int
     visits: int
     reason: str
+    status: int
 
 
 class SlowHost(msgspec.Struct, frozen=True):
@@ -80,7 +91,7 @@ class Figures(msgspec.Struct, frozen=True):
     course: Course
     outcomes: list[Share]
     statuses: list[Share]
-    skips: list[tuple[str, str, int]]
+    skips: list[Skip]
     depths: list[Share]
     fetch_times: list[Share]
     body_sizes: list[Share]
@@ -169,15 +180,13 @@ def _course(ask: _Asker) -> Course:
     return Course(started_at, ended_at, width, pages)
 
 
-def _skips(ask: _Asker) -> list[tuple[str, str, int]]:
+def _skips(ask: _Asker) -> list[Skip]:
     """What was refused, failed or crashed, by reason; the most frequent first."""
-    return [
-        (outcome, reason, count)
-        for outcome, reason, count in ask.rows(
-            f"SELECT outcome, {_REASON} AS reason, count(*) FROM pages"  # noqa: S608
-            " WHERE outcome IN ('refused', 'failed', 'crashed') GROUP BY ALL ORDER BY 3 DESC, 1, 2 LIMIT 25"
-        )
-    ]
+    rows = ask.rows(
+        f"SELECT outcome, reason, {_STATUS}, count(*) FROM pages"  # noqa: S608
+        " WHERE outcome IN ('refused', 'failed', 'crashed') GROUP BY ALL ORDER BY 4 DESC, 1, 2, 3 LIMIT 25"
+    )
+    return [Skip(*row) for row in rows]
 
 
 def _depths(ask: _Asker) -> list[Share]:
@@ -205,10 +214,10 @@ def _histogram(ask: _Asker, column: str, ends: tuple[float, ...], labels: list[s
 def _troubled(ask: _Asker) -> list[TroubledHost]:
     rows = ask.rows(
         f"SELECT host, count(*) FILTER ({_IS_TROUBLE}) AS failures, count(*),"  # noqa: S608
-        f" coalesce(mode({_REASON}) FILTER ({_IS_TROUBLE}), '')"
+        f" mode({{'reason': reason, 'status': {_STATUS}}}) FILTER ({_IS_TROUBLE})"
         f" FROM pages GROUP BY host HAVING failures > 0 ORDER BY failures DESC, host LIMIT {TOP}"
     )
-    return [TroubledHost(*row) for row in rows]
+    return [TroubledHost(host, failures, visits, **why) for host, failures, visits, why in rows]
 
 
 def _slow(ask: _Asker) -> list[SlowHost]:
@@ -221,8 +230,6 @@ def _slow(ask: _Asker) -> list[SlowHost]:
 
 def _frontier(folder: CrawlFolder) -> tuple[Counts, list[QueuedHost]]:
     """Where all known URLs are, and the longest queues."""
-    if not has_frontier(folder):
-        return Counts(), []
     try:
         return _frontier_figures(folder)
     except BackendLost:
@@ -233,10 +240,12 @@ def _frontier(folder: CrawlFolder) -> tuple[Counts, list[QueuedHost]]:
 def _frontier_figures(folder: CrawlFolder) -> tuple[Counts, list[QueuedHost]]:
     from heapq import nlargest
 
-    with open_view(folder) as view:
+    with opened_view(folder) as view:
+        if view is None:
+            return Counts(), []
         counts = view.counts()
         # Of a crawl of many machines only the counters: its hosts may be millions, and not on this machine.
-        is_listed = counts.queued > 0 and not shared_frontier(folder)
+        is_listed = counts.queued > 0 and view.crew is None
         hosts = (host for host in view.hosts() if host.queued) if is_listed else iter(())
         longest = nlargest(TOP, hosts, key=lambda host: host.queued)
         return counts, [QueuedHost(host.name, host.queued, host.visits, host.failures) for host in longest]

@@ -8,8 +8,9 @@ from html import escape
 from itertools import accumulate
 from pathlib import Path
 
+from lycosa.inspect.reasons import sentence_of
 from lycosa.observe import report_svg as svg
-from lycosa.observe.report_figures import Figures, Share
+from lycosa.observe.report_figures import Figures, Share, Skip, TroubledHost
 
 # A browser runs and loads nothing, whatever an error in the escaping would let through.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -130,11 +131,15 @@ def _course(figures: Figures) -> str:
 
 
 def _skips(figures: Figures) -> list[tuple[int, str, str]]:
-    return [(count, outcome, reason or "no reason given") for outcome, reason, count in figures.skips]
+    return [(each.visits, each.outcome, _why(each) or "no reason given") for each in figures.skips]
 
 
 def _troubled(figures: Figures) -> list[tuple[str, int, int, str]]:
-    return [(each.host, each.failures, each.visits, each.reason) for each in figures.troubled]
+    return [(each.host, each.failures, each.visits, _why(each)) for each in figures.troubled]
+
+
+def _why(each: Skip | TroubledHost) -> str:
+    return sentence_of(each.reason, str(each.status or ""))
 
 
 def _slow(figures: Figures) -> list[tuple[str, int, str, str]]:

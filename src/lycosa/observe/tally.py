@@ -7,22 +7,23 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from lycosa.clock import Clock
-from lycosa.model import OutcomeKind, RobotsNews, Settlement
+from lycosa.model import NO_REASON, Failure, Note, OutcomeKind, Reason, RobotsNews, Settlement
 
 RATE_SECONDS = 10.0
 MAX_REASONS = 200
+OTHER = Reason("other")
 MAX_TROUBLED = 1000
 
 
-class Trouble(NamedTuple):
+class OriginTrouble(NamedTuple):
     """Why the robots.txt of an origin could not be read, and when it is tried again."""
 
-    trouble: str
+    reason: Reason
     next_try_at: float
 
 
 class Tally:
-    """Counts of this run. Bounded: reasons beyond the first few hundred count as "other"."""
+    """Counts of this run. Bounded: reasons beyond the first few hundred count as one."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -31,9 +32,9 @@ class Tally:
         self.fetches = 0
         self.bytes = 0
         self.statuses: Counter[int] = Counter()
-        self.reasons: Counter[str] = Counter()
+        self.reasons: Counter[Reason] = Counter()
         # Origins set aside until their robots.txt can be read, as far as this run has tried it.
-        self.troubled: dict[str, Trouble] = {}
+        self.troubled: dict[str, OriginTrouble] = {}
         self._recent: deque[tuple[float, int]] = deque([(self.started_at, 0)])
         # (seconds since start, pages) for the plot of the report; thinned out as it grows.
         self.course: list[tuple[float, int]] = [(0.0, 0)]
@@ -47,7 +48,7 @@ class Tally:
                 self.statuses[settlement.status] += 1
             if reason := _reason_of(settlement):
                 known = reason in self.reasons or len(self.reasons) < MAX_REASONS
-                self.reasons[reason if known else "other"] += 1
+                self.reasons[reason if known else OTHER] += 1
             if settlement.robots:
                 self._note_origin(settlement.robots)
         self._note_course()
@@ -67,7 +68,7 @@ class Tally:
     def _note_origin(self, news: RobotsNews) -> None:
         self.troubled.pop(news.origin, None)
         if news.is_pending and len(self.troubled) < MAX_TROUBLED:
-            self.troubled[news.origin] = Trouble(news.trouble, news.expires_at)
+            self.troubled[news.origin] = OriginTrouble(news.trouble, news.expires_at)
 
     def _note_course(self) -> None:
         at = self.seconds()
@@ -75,14 +76,14 @@ class Tally:
             self.course.append((at, self.pages))
 
 
-def _reason_of(settlement: Settlement) -> str:
+def _reason_of(settlement: Settlement) -> Reason:
     """Why a visit gave nothing, as far as others may have given nothing for the same reason."""
-    # "status: 404" says it; behind other words stands what one host or library had to add.
-    reason = settlement.reason if settlement.status else settlement.reason.partition(": ")[0]
+    code = settlement.reason.code
     match settlement.outcome:
         case OutcomeKind.FAILED | OutcomeKind.REFUSED | OutcomeKind.CRASHED:
-            return reason
+            # Which status it was says it; of others the detail is what one host or library had to add.
+            return Reason(code, str(settlement.status) if code == Failure.STATUS else "")
         case OutcomeKind.READ if settlement.robots and settlement.robots.is_pending:
-            return f"robots.txt could not be read: {settlement.robots.trouble}"
+            return Reason(Note.ROBOTS_PENDING, str(settlement.robots.trouble))
         case _:
-            return ""
+            return NO_REASON

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from lycosa.model import RawLink
 from lycosa.page import _native
-from lycosa.page.content import Found, model
+from lycosa.page.content import FoundContent, model
 from lycosa.page.directives import NO_DIRECTIVES, directives_of, refresh_of
 from lycosa.page.encoding import decode, is_declared_utf8
-from lycosa.page.reading import Head, PageLimits, Reading
+from lycosa.page.reading import PageHead, PageLimits, Reading
 
 
 def read(html: str | bytes, limits: PageLimits, agent: str) -> Reading:
@@ -26,11 +26,11 @@ def read(html: str | bytes, limits: PageLimits, agent: str) -> Reading:
     directives = directives_of(robots) if robots else NO_DIRECTIVES
     refresh = _first_url(refreshes) if refreshes else ""
     return Reading(
-        Head(title, description, base, canonical, refresh, language, directives),
+        PageHead(title, description, base, canonical, refresh, language, directives),
         links,
         text,
         is_too_large,
-        None if found is None else Found._make(found),
+        None if found is None else FoundContent._make(found),
     )
 
 

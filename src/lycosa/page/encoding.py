@@ -71,7 +71,7 @@ _MIN_CONTINUATIONS = 12
 _MIN_COMMON_EASTERN = 0.12
 
 
-class Decoded(NamedTuple):
+class DecodedText(NamedTuple):
     """A text, the charset it was read in, and what decided the charset."""
 
     text: str
@@ -79,13 +79,13 @@ class Decoded(NamedTuple):
     source: Source
 
 
-def decode(body: bytes, content_type: str = "", tld: str = "") -> Decoded:
+def decode(body: bytes, content_type: str = "", tld: str = "") -> DecodedText:
     """The text of any bytes; `tld` is the last label of the host's name, a hint to the detector. Never raises."""
     if marked := _by_mark(body):
         return marked
     label, source = charset_of_header(content_type), _HEADER
     if label == "utf-8" and (text := _as_utf8(body)) is not None and text.find("\0", 0, _SNIFF_BYTES) < 0:
-        return Decoded(text, "utf-8", "header")
+        return DecodedText(text, "utf-8", "header")
     if not label:
         label, source = declared_in(body), _META
     if wide := _by_zeros(body, label):
@@ -151,20 +151,20 @@ def _declared(head: bytes) -> str:
     return charset if charset != FALLBACK or tree.encoding_confidence == "certain" else ""
 
 
-def _by_mark(body: bytes) -> Decoded | None:
+def _by_mark(body: bytes) -> DecodedText | None:
     start = body[:4]
     if start[:3] == b"\xef\xbb\xbf":
-        return Decoded(body[3:].decode("utf-8", "replace"), "utf-8", "bom")
+        return DecodedText(body[3:].decode("utf-8", "replace"), "utf-8", "bom")
     if start[:2] not in (b"\xff\xfe", b"\xfe\xff"):
-        return Decoded(_wide_text(body[4:], "utf-32be"), "utf-32be", "bom") if start == b"\0\0\xfe\xff" else None
+        return DecodedText(_wide_text(body[4:], "utf-32be"), "utf-32be", "bom") if start == b"\0\0\xfe\xff" else None
     # WHATWG knows no UTF-32 and would read NULs; no UTF-16 page begins with U+FEFF U+0000.
     if start == b"\xff\xfe\0\0" and len(body) > 4:
-        return Decoded(_wide_text(body[4:], "utf-32le"), "utf-32le", "bom")
+        return DecodedText(_wide_text(body[4:], "utf-32le"), "utf-32le", "bom")
     charset = "utf-16le" if start[:1] == b"\xff" else "utf-16be"
-    return Decoded(_wide_text(body[2:], charset), charset, "bom")
+    return DecodedText(_wide_text(body[2:], charset), charset, "bom")
 
 
-def _by_zeros(body: bytes, label: str) -> Decoded | None:
+def _by_zeros(body: bytes, label: str) -> DecodedText | None:
     """UTF-16 and UTF-32 without a mark, known by where their NULs are and by making sense when decoded."""
     head = body[:_SNIFF_BYTES]
     head = head[: len(head) & ~3]
@@ -173,18 +173,18 @@ def _by_zeros(body: bytes, label: str) -> Decoded | None:
     for charset in _wide_candidates(head):
         if _reads_as_text(head, charset):
             source: Source = "header" if label == charset else "detected"
-            return Decoded(_wide_text(body, charset), charset, source)
+            return DecodedText(_wide_text(body, charset), charset, source)
     return None
 
 
-def _by_ideographs(body: bytes) -> Decoded | None:
+def _by_ideographs(body: bytes) -> DecodedText | None:
     """UTF-16 without a mark and without NULs, as text of nothing but ideographs has none."""
     head = body[: _SNIFF_BYTES if len(body) > _SNIFF_BYTES else len(body) & ~1]
     common = {charset: _common_eastern_share(head, charset) for charset in ("utf-16le", "utf-16be")}
     charset = max(common, key=common.__getitem__)
     if common[charset] < _MIN_COMMON_EASTERN or not _reads_as_text(head, charset):
         return None
-    return Decoded(_wide_text(body, charset), charset, "detected")
+    return DecodedText(_wide_text(body, charset), charset, "detected")
 
 
 def _common_eastern_share(head: bytes, charset: str) -> float:
@@ -232,7 +232,7 @@ def _as_utf8(body: bytes) -> str | None:
         return None
 
 
-def _as_declared(body: bytes, label: str, source: Source, tld: str) -> Decoded:
+def _as_declared(body: bytes, label: str, source: Source, tld: str) -> DecodedText:
     if label in _WIDE or label == "replacement":
         # Declared, but `_by_zeros` found nothing of the kind; `replacement` would drop the whole page.
         return _as_detected(body, tld)
@@ -241,49 +241,49 @@ def _as_declared(body: bytes, label: str, source: Source, tld: str) -> Decoded:
     if label != "iso-2022-jp" and (text := _as_utf8(body)) is not None:
         continuations = len(body) - len(text)
         if continuations == 0 and b"\x1b" not in body:
-            return Decoded(text, label, source)
+            return DecodedText(text, label, source)
         if continuations >= (_MIN_CONTINUATIONS if label in _MULTIBYTE else 1):
-            return Decoded(text, "utf-8", "detected")
+            return DecodedText(text, "utf-8", "detected")
     text = _legacy_text(body, label)
     # A right label leaves next to no errors; single-byte charsets have none and are believed.
     if label in _MULTIBYTE and text.count("\ufffd") * 50 > len(text) - _ascii_count(body):
         guess = _as_detected(body, tld)
         if guess.text.count("\ufffd") < text.count("\ufffd"):
             return guess
-    return Decoded(text, label, source)
+    return DecodedText(text, label, source)
 
 
-def _as_declared_utf8(body: bytes, source: Source, tld: str) -> Decoded:
+def _as_declared_utf8(body: bytes, source: Source, tld: str) -> DecodedText:
     if (whole := _as_utf8(body)) is not None:  # nearly always, and a third of the cost of what follows
-        return Decoded(whole, "utf-8", source)
+        return DecodedText(whole, "utf-8", source)
     text = body.decode("utf-8", "replace")
     errors = text.count("\ufffd")
     # Some broken bytes, or a cut, do not make a UTF-8 page another one: whatever else it were, its bytes from 0x80 up
     # would hardly ever form valid sequences.
     valid = _not_ascii_count(text) - errors
     if errors <= max(1, valid):
-        return Decoded(text, "utf-8", source)
+        return DecodedText(text, "utf-8", source)
     return _as_detected(body, tld)
 
 
-def _as_broken_utf8(body: bytes) -> Decoded | None:
+def _as_broken_utf8(body: bytes) -> DecodedText | None:
     """UTF-8 that was cut or has a few bytes of something else in it: in other text one in ten would hardly be valid."""
     text = body.decode("utf-8", "replace")
     errors = text.count("\ufffd")
-    return Decoded(text, "utf-8", "detected") if _not_ascii_count(text) > 10 * errors else None
+    return DecodedText(text, "utf-8", "detected") if _not_ascii_count(text) > 10 * errors else None
 
 
-def _as_detected(body: bytes, tld: str) -> Decoded:
+def _as_detected(body: bytes, tld: str) -> DecodedText:
     text = _as_utf8(body)
     if text is not None and len(text) != len(body):
-        return Decoded(text, "utf-8", "detected")
+        return DecodedText(text, "utf-8", "detected")
     if text is None and (found := _as_broken_utf8(body) or _by_ideographs(body)):
         return found
     if charset := detected_in(body, tld):
-        return Decoded(_legacy_text(body, charset), charset, "detected")
+        return DecodedText(_legacy_text(body, charset), charset, "detected")
     if text is not None:
-        return Decoded(text, "utf-8" if not body else FALLBACK, "default")
-    return Decoded(_legacy_text(body, FALLBACK), FALLBACK, "default")
+        return DecodedText(text, "utf-8" if not body else FALLBACK, "default")
+    return DecodedText(_legacy_text(body, FALLBACK), FALLBACK, "default")
 
 
 def _legacy_text(body: bytes, charset: str) -> str:

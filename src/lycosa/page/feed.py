@@ -5,11 +5,11 @@ from __future__ import annotations
 from turbohtml import extract
 
 from lycosa.model import Page, RawLink
-from lycosa.page.encoding import Decoded
+from lycosa.page.encoding import DecodedText
 from lycosa.page.reading import MAX_ANCHOR_CHARS, MAX_DESCRIPTION_CHARS, MAX_TITLE_CHARS, collapsed
 
 
-def read_feed(decoded: Decoded, max_links: int) -> Page:
+def read_feed(decoded: DecodedText, max_links: int) -> Page:
     """The page a feed makes: its entries as links. A feed that cannot be read has none."""
     feed = extract.feed(decoded.text)
     if feed is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 from lycosa.model import RawLink
-from lycosa.page.content import Found
+from lycosa.page.content import FoundContent
 from lycosa.page.directives import NO_DIRECTIVES, Directives
 
 MAX_ANCHOR_CHARS = 300
@@ -28,7 +28,7 @@ class PageLimits(Protocol):
     def main_content(self) -> bool: ...
 
 
-class Head(NamedTuple):
+class PageHead(NamedTuple):
     """What the page says of itself in <title>, <meta>, <link> and <base>."""
 
     title: str = ""
@@ -43,11 +43,11 @@ class Head(NamedTuple):
 class Reading(NamedTuple):
     """The parts of a page. There may be one link over the limit, and the text may be longer than the limit."""
 
-    head: Head
+    head: PageHead
     links: list[RawLink]
     text: str
     is_too_large: bool
-    found: Found | None  # by the search for main content; None where none was wanted, or the page is too large
+    found: FoundContent | None  # by the search for main content; None where none was wanted, or the page is too large
 
 
 def collapsed(text: str, max_chars: int) -> str:

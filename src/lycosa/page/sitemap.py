@@ -17,6 +17,8 @@ import msgspec
 from isal import isal_zlib
 from isal.igzip_lib import IsalError
 
+from lycosa.model import NO_REASON, Note, Reason
+
 MAX_SITEMAP_BYTES = 50 * 1024 * 1024
 MAX_SITEMAP_ENTRIES = 50_000
 MAX_LOC_CHARACTERS = 2048
@@ -47,12 +49,12 @@ class SitemapEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Sitemap(msgspec.Struct, frozen=True):
-    """What could be read of one file: `truncated` says that a limit cut it, `error` is the first trouble met."""
+    """What could be read of one file: `truncated` says that a limit cut it, `trouble` is the first that was met."""
 
     kind: SitemapKind
     entries: tuple[SitemapEntry, ...] = ()
     truncated: bool = False
-    error: str | None = None
+    trouble: Reason = NO_REASON
 
 
 def parse_sitemap(
@@ -72,7 +74,7 @@ def parse_sitemap(
     kept = tuple(islice(entries, max_entries))
     if next(entries, None) is not None:
         source.truncated = True
-    return Sitemap(kind, kept, source.truncated, source.error)
+    return Sitemap(kind, kept, source.truncated, source.trouble)
 
 
 def entries_allowed(
@@ -105,10 +107,10 @@ class _Source:
         self._body = body
         self._max_bytes = max_bytes
         self.truncated = False
-        self.error: str | None = None
+        self.trouble = NO_REASON
 
-    def note(self, error: str) -> None:
-        self.error = self.error or error
+    def note(self, code: Note, detail: str = "") -> None:
+        self.trouble = self.trouble or Reason(code, detail)
 
     def texts(self) -> Iterator[str]:
         decoder: codecs.IncrementalDecoder | None = None
@@ -150,9 +152,9 @@ class _Source:
                     if not pending and (inflater.eof or len(plain) < _CHUNK_BYTES):
                         break
         except IsalError as error:  # type: ignore[misc]  # its stubs declare an instance, not a class
-            self.note(f"gzip: {error}")
+            self.note(Note.SITEMAP_DAMAGED, f"gzip: {error}")
         if not inflater.eof:
-            self.note("gzip: the file ends too early")
+            self.note(Note.SITEMAP_CUT, "gzip")
 
 
 def _slices(body: bytes) -> Iterator[bytes]:
@@ -221,7 +223,7 @@ def _kind_and_records(source: _Source, head: str, texts: Iterator[str]) -> tuple
             return kind, read(source, own_prefix, chain([(tag, text)], tags))
         if local == "html":
             break
-    source.note("neither a sitemap nor a feed")
+    source.note(Note.SITEMAP_UNKNOWN)
     return SitemapKind.URLSET, iter(())
 
 
@@ -234,7 +236,7 @@ def _line_records(source: _Source, texts: Iterator[str]) -> Iterator[_Record]:
             has_urls = True
             yield {"loc": words[0]}
     if not has_urls:
-        source.note("no URL in the text")
+        source.note(Note.SITEMAP_EMPTY)
 
 
 def _split(texts: Iterable[str], separator: str) -> Iterator[str]:
@@ -271,7 +273,7 @@ def _tags(source: _Source, texts: Iterable[str]) -> Iterator[_Tag]:
     if next(pieces, None) is not None:
         source.truncated = True
     if section_end:
-        source.note(f"no {section_end} to the end")
+        source.note(Note.SITEMAP_CUT, section_end)
     # The last text was not ended by a tag: of a file that was cut it may be half a URL.
     yield tag, ""
 
@@ -337,7 +339,7 @@ def _sitemap_records(source: _Source, prefix: str, tags: Iterable[_Tag]) -> Iter
     if record:
         yield record
     if not is_whole:
-        source.note("the file ends too early")
+        source.note(Note.SITEMAP_CUT)
 
 
 _FEED_FIELDS = {
@@ -377,7 +379,7 @@ def _feed_records(source: _Source, prefix: str, tags: Iterable[_Tag]) -> Iterato
     if record:
         yield record
     if not is_whole:
-        source.note("the file ends too early")
+        source.note(Note.SITEMAP_CUT)
 
 
 # --- records to entries -----------------------------------------------------------------------------------

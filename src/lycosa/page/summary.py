@@ -34,7 +34,7 @@ class Sentence(NamedTuple):
     score: float
 
 
-class Summary(NamedTuple):
+class TextSummary(NamedTuple):
     """The chosen sentences in the order of the text."""
 
     sentences: tuple[Sentence, ...]
@@ -56,11 +56,11 @@ class Scored(NamedTuple):
     words: dict[str, float]
 
 
-def summarise(text: str, method: Method = DEFAULT_METHOD, sentences: int = DEFAULT_SENTENCES) -> Summary:
+def summarise(text: str, method: Method = DEFAULT_METHOD, sentences: int = DEFAULT_SENTENCES) -> TextSummary:
     """The sentences with the highest scores, of equals the earlier; all of them if there are no more."""
     texts, scores, _ = _scored(text, method)
     chosen = _best(scores, sentences)
-    return Summary(tuple(Sentence(place, texts[place], scores[place]) for place in chosen), method)
+    return TextSummary(tuple(Sentence(place, texts[place], scores[place]) for place in chosen), method)
 
 
 def why(text: str, method: Method = DEFAULT_METHOD, sentences: int = DEFAULT_SENTENCES) -> list[Scored]:

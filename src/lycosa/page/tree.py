@@ -12,21 +12,21 @@ import turbohtml
 from turbohtml import Document, Element, Namespace, PlainText, Text
 
 from lycosa.model import RawLink
-from lycosa.page.content import Found
+from lycosa.page.content import FoundContent
 from lycosa.page.directives import NO_DIRECTIVES, TDM_RESERVATION, directives_of, refresh_of
 from lycosa.page.encoding import decode
 from lycosa.page.reading import (
     MAX_ANCHOR_CHARS,
     MAX_DESCRIPTION_CHARS,
     MAX_TITLE_CHARS,
-    Head,
+    PageHead,
     PageLimits,
     Reading,
     collapsed,
 )
 
 # The search for main content is compiled; without it only rules find any.
-NOTHING = Found(*[""] * len(Found._fields))
+NOTHING = FoundContent(*[""] * len(FoundContent._fields))
 # The depth at which the parser flattens a tree, as browsers do.
 PARSER_DEPTH = 512
 # No element is written in fewer characters.
@@ -83,7 +83,7 @@ def _is_deeper(tree: Document, max_depth: int) -> bool:
 # The head
 
 
-def read_head(tree: Document, agent: str) -> Head:
+def read_head(tree: Document, agent: str) -> PageHead:
     """What the page says of itself. Robots directives are those for all robots and those for `agent`, together."""
     description = fallback = refresh = language = ""
     directives = NO_DIRECTIVES
@@ -104,7 +104,7 @@ def read_head(tree: Document, agent: str) -> Head:
                 directives |= directives_of(content)
             case name if name == TDM_RESERVATION:
                 directives |= directives_of(f"{name}={content.strip()}")
-    return Head(
+    return PageHead(
         title=_title(tree),
         description=collapsed(description or fallback, MAX_DESCRIPTION_CHARS),
         base=_base(tree),

@@ -38,7 +38,7 @@ class Pace(msgspec.Struct, frozen=True):
         return min(self.domain_delay_seconds, self.min_delay_seconds)
 
 
-class Answer(Enum):
+class HostAnswer(Enum):
     """What an answer says of its host."""
 
     PAGE = "page"
@@ -48,7 +48,7 @@ class Answer(Enum):
     BAN = "ban"
 
 
-_BAD = frozenset({Answer.REFUSED, Answer.TROUBLE, Answer.BAN})
+_BAD = frozenset({HostAnswer.REFUSED, HostAnswer.TROUBLE, HostAnswer.BAN})
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -58,7 +58,7 @@ class Standing(msgspec.Struct, frozen=True):
     refusals: int = -1  # in a row, since it last gave a page; -1: it has not given any
     slowdown: float = 1.0
 
-    def after(self, answer: Answer, *, is_evidence: bool = True) -> Standing:
+    def after(self, answer: HostAnswer, *, is_evidence: bool = True) -> Standing:
         """How we stand after one more answer. Only bans and trouble leave failures.
 
         Without evidence, the answer may be the URL's alone (see `policy/kin.py`).
@@ -66,22 +66,22 @@ class Standing(msgspec.Struct, frozen=True):
         if not is_evidence and self.refusals >= 0 and answer in _BAD:
             return self._after_doubtful(answer)
         refusals = self.refusals
-        if answer is Answer.PAGE:
+        if answer is HostAnswer.PAGE:
             refusals = 0
-        elif refusals >= 0 and answer is not Answer.TROUBLE and answer is not Answer.BAN:
-            refusals = refusals + 1 if answer is Answer.REFUSED else 0
-        is_ban = answer is Answer.BAN or (answer is Answer.REFUSED and refusals >= BAN_REFUSALS)
+        elif refusals >= 0 and answer is not HostAnswer.TROUBLE and answer is not HostAnswer.BAN:
+            refusals = refusals + 1 if answer is HostAnswer.REFUSED else 0
+        is_ban = answer is HostAnswer.BAN or (answer is HostAnswer.REFUSED and refusals >= BAN_REFUSALS)
         slowdown = self.slowdown
         if is_ban:
             slowdown = min(2.0 * slowdown, MAX_SLOWDOWN)
-        elif answer is Answer.PAGE and slowdown > 1.0:
+        elif answer is HostAnswer.PAGE and slowdown > 1.0:
             slowdown = max(1.0, RECOVERY * slowdown)
-        failures = self.failures + 1 if is_ban or answer is Answer.TROUBLE else 0
+        failures = self.failures + 1 if is_ban or answer is HostAnswer.TROUBLE else 0
         return Standing(failures, refusals, slowdown)
 
-    def _after_doubtful(self, answer: Answer) -> Standing:
+    def _after_doubtful(self, answer: HostAnswer) -> Standing:
         """A host that gives pages is slowed down by what it answers to other URLs, and never closed."""
-        if answer is Answer.REFUSED:
+        if answer is HostAnswer.REFUSED:
             # Whoever refuses is there. Whoever has banned us lately may mean it.
             failures = self.failures if self.slowdown > 1.0 else 0
         else:

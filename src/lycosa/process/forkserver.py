@@ -1,4 +1,4 @@
-"""Where the parent gets its workers from: they are forked from one process that has imported everything already."""
+"""Where the supervisor gets its workers from: they are forked from one process that has imported everything already."""
 
 from __future__ import annotations
 
@@ -43,9 +43,10 @@ class WorkerProcess:
 
 
 class Forkserver:
-    """Makes workers; starts its process with the first one, and again whenever it was lost."""
+    """Makes workers; starts its process (`python -m PROGRAM FD`) with the first, and again whenever it was lost."""
 
-    def __init__(self, log: IO[bytes]) -> None:
+    def __init__(self, program: str, log: IO[bytes]) -> None:
+        self._program = program
         self._log = log
         self._control: socket.socket | None = None
         self._process: asyncio.subprocess.Process | None = None
@@ -82,7 +83,7 @@ class Forkserver:
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-m",
-                "lycosa.process.forkserver_main",
+                self._program,
                 str(theirs.fileno()),
                 pass_fds=(theirs.fileno(),),
                 stdin=asyncio.subprocess.DEVNULL,
@@ -90,7 +91,7 @@ class Forkserver:
                 stderr=self._log,
                 # Threads are not forked: whoever needs numpy's finds none.
                 env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
-                start_new_session=True,  # Ctrl-C is the parent's to handle
+                start_new_session=True,  # Ctrl-C is the supervisor's to handle
             )
         self._control = ours
         asyncio.get_running_loop().add_reader(ours, self._read_news)

@@ -20,12 +20,12 @@ from lycosa.process.messages import Orders, Reply, Request
 MAX_FRAME_BYTES = 256 * 1024 * 1024
 
 
-class Call(msgspec.Struct, frozen=True, array_like=True):
+class CallFrame(msgspec.Struct, frozen=True, array_like=True):
     number: int
     request: Request
 
 
-class Answer(msgspec.Struct, frozen=True, array_like=True):
+class ReplyFrame(msgspec.Struct, frozen=True, array_like=True):
     number: int
     reply: Reply
 
@@ -91,16 +91,16 @@ class _Frames(asyncio.Protocol):
             self._transport.close()
 
 
-class Client(_Frames):
+class CallClient(_Frames):
     """The worker's end: calls and their answers. A lost parent fails every open call with `BackendLost`."""
 
     def __init__(self) -> None:
-        super().__init__(msgspec.msgpack.Decoder(list[Answer]).decode)
+        super().__init__(msgspec.msgpack.Decoder(list[ReplyFrame]).decode)
         self._numbers = count(1)
         self._open: dict[int, asyncio.Future[Reply]] = {}
         self.orders: asyncio.Future[Orders] = asyncio.get_running_loop().create_future()
 
-    def received(self, message: Answer) -> None:
+    def received(self, message: ReplyFrame) -> None:
         if isinstance(message.reply, Orders):
             self.orders.set_result(message.reply)
         elif (waiter := self._open.pop(message.number, None)) and not waiter.done():
@@ -117,28 +117,28 @@ class Client(_Frames):
         if self.closed.done():
             raise BackendLost("the parent process is gone")
         number = next(self._numbers)
-        self.send(Call(number, request))
+        self.send(CallFrame(number, request))
         waiter: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._open[number] = waiter
         return await waiter
 
 
-class Server(_Frames):
+class CallServer(_Frames):
     """The parent's end: answers calls as they become ready, in whatever order; `failed` is for those that cannot be."""
 
     def __init__(self, serve: Serve) -> None:
-        super().__init__(msgspec.msgpack.Decoder(list[Call]).decode)
+        super().__init__(msgspec.msgpack.Decoder(list[CallFrame]).decode)
         self._serve = serve
         self._tasks: set[asyncio.Task[None]] = set()
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    def received(self, message: Call) -> None:
+    def received(self, message: CallFrame) -> None:
         task = asyncio.create_task(self._answer(message))
         self._tasks.add(task)
         task.add_done_callback(self._answered)
 
-    async def _answer(self, call: Call) -> None:
-        self.send(Answer(call.number, await self._serve(call.request)))
+    async def _answer(self, call: CallFrame) -> None:
+        self.send(ReplyFrame(call.number, await self._serve(call.request)))
 
     def _answered(self, task: asyncio.Task[None]) -> None:
         """A call that failed ends the conversation: without its answer the other side would wait for ever."""
@@ -158,7 +158,7 @@ class Server(_Frames):
 
     def order(self, orders: Orders) -> None:
         """The first message."""
-        self.send(Answer(0, orders))
+        self.send(ReplyFrame(0, orders))
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
@@ -166,7 +166,7 @@ class Server(_Frames):
             task.cancel()
 
 
-async def connect(end: socket.socket, protocol: Client | Server) -> None:
+async def connect(end: socket.socket, protocol: CallClient | CallServer) -> None:
     """Speak over one end of a socket pair."""
     end.setblocking(False)
     await asyncio.get_running_loop().create_unix_connection(lambda: protocol, sock=end)

@@ -93,13 +93,13 @@ class Permission(msgspec.Struct, frozen=True, array_like=True, tag=True):
     is_granted: bool
 
 
-class Robots(msgspec.Struct, frozen=True, array_like=True, tag=True):
+class RobotsReply(msgspec.Struct, frozen=True, array_like=True, tag=True):
     """A robots record, empty if there is none."""
 
     record: bytes
 
 
-class Site(msgspec.Struct, frozen=True, array_like=True, tag=True):
+class SiteNotesReply(msgspec.Struct, frozen=True, array_like=True, tag=True):
     """The notes on a registered domain, empty if there are none."""
 
     notes: bytes
@@ -116,4 +116,4 @@ class Orders(msgspec.Struct, frozen=True, array_like=True, tag=True):
 
 
 Request = Take | Settle | MayAskAt | GiveBack | Recognise | AskRobots | AskSite | Pause | Lost
-Reply = Leases | Settled | Permission | Recognised | Robots | Site | Orders
+Reply = Leases | Settled | Permission | Recognised | RobotsReply | SiteNotesReply | Orders

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from lycosa.model import Lease, Placement, Settlement
-from lycosa.process.frames import Client
+from lycosa.process.frames import CallClient
 from lycosa.process.messages import (
     AskRobots,
     AskSite,
@@ -16,10 +16,10 @@ from lycosa.process.messages import (
     Permission,
     Recognise,
     Recognised,
-    Robots,
+    RobotsReply,
     Settle,
     Settled,
-    Site,
+    SiteNotesReply,
     Take,
 )
 
@@ -30,7 +30,7 @@ MAX_DISCOVERED_PER_MESSAGE = 20_000
 class RemoteDispatcher:
     """`Dispatcher` for a worker in a process of its own."""
 
-    def __init__(self, parent: Client) -> None:
+    def __init__(self, parent: CallClient) -> None:
         self._parent = parent
 
     async def take(self, limit: int) -> list[Lease]:
@@ -59,12 +59,12 @@ class RemoteDispatcher:
 
     async def robots(self, origin: str) -> bytes:
         reply = await self._parent.call(AskRobots(origin))
-        assert isinstance(reply, Robots)
+        assert isinstance(reply, RobotsReply)
         return reply.record
 
     async def site(self, domain: str) -> bytes:
         reply = await self._parent.call(AskSite(domain))
-        assert isinstance(reply, Site)
+        assert isinstance(reply, SiteNotesReply)
         return reply.notes
 
     async def recognise(self, digest: bytes, url: str, token: int, signature: bytes) -> tuple[str, Placement]:

@@ -71,7 +71,7 @@ class KernelWatchdog:
             self._is_bounded = False
             resource.setrlimit(resource.RLIMIT_DATA, self._limits)
             if MemoryError in raised[:1]:
-                raise TooMuchMemory(f"reading it takes more than {self._max_bytes >> 20} MiB")
+                raise TooMuchMemory(f"{self._max_bytes >> 20} MiB")
 
     def _bound(self) -> None:
         own_bytes = int(os.pread(self._size, 256, 0).split()[5]) * _PAGE_BYTES

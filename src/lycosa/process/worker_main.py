@@ -6,14 +6,15 @@ import gc
 import os
 import socket
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, Protocol
 
 import msgspec
 import uvloop
 
-from lycosa.build import make_worker
+from lycosa.crawl.worker import Worker
 from lycosa.errors import LycosaError, SettingsError, Shortage
-from lycosa.process.frames import Client, connect
+from lycosa.ports import Dispatcher, Watchdog
+from lycosa.process.frames import CallClient, connect
 from lycosa.process.messages import Lost, Orders
 from lycosa.process.remote import RemoteDispatcher
 from lycosa.process.watchdog import KernelWatchdog, Slot
@@ -21,21 +22,36 @@ from lycosa.settings import Settings
 from lycosa.store.folder import CrawlFolder
 
 
-async def work(fd: int, slot: Slot) -> None:
-    """Take orders from the parent and visit until the crawl is over."""
-    client = Client()
+class MakeWorker(Protocol):
+    """Puts a worker together; see `build.py`."""
+
+    def __call__(
+        self,
+        settings: Settings,
+        folder: CrawlFolder,
+        number: int,
+        dispatcher: Dispatcher,
+        crawl_key: bytes,
+        *,
+        watchdog: Watchdog,
+    ) -> Worker: ...
+
+
+async def work(fd: int, slot: Slot, make_worker: MakeWorker) -> None:
+    """Take orders from the supervisor and visit until the crawl is over."""
+    client = CallClient()
     await connect(socket.socket(fileno=fd), client)
-    # Without a parent no work of ours can count: leave at once, whatever is under way.
+    # Without the supervisor no work of ours can count: leave at once, whatever is under way.
     client.closed.add_done_callback(lambda _: os._exit(1))
     try:
-        await _obey(await client.orders, client, slot)
+        await _obey(await client.orders, client, slot, make_worker)
     except LycosaError as error:
-        # What a worker can name, a restart does not mend. The parent ends us when it has heard.
+        # What a worker can name, a restart does not mend. The supervisor ends us when it has heard.
         is_setting, is_shortage = isinstance(error, SettingsError), isinstance(error, Shortage)
         await client.call(Lost(str(error), is_setting=is_setting, is_shortage=is_shortage))
 
 
-async def _obey(orders: Orders, client: Client, slot: Slot) -> None:
+async def _obey(orders: Orders, client: CallClient, slot: Slot, make_worker: MakeWorker) -> None:
     settings = msgspec.msgpack.decode(orders.settings, type=Settings)
     worker = make_worker(
         settings,
@@ -49,10 +65,10 @@ async def _obey(orders: Orders, client: Client, slot: Slot) -> None:
     await worker.close()
 
 
-def run(fd: int, slot_fd: int) -> NoReturn:
+def run(fd: int, slot_fd: int, make_worker: MakeWorker) -> NoReturn:
     """Work until the crawl is over, then end the process."""
     # Pages make many short-lived containers and no cycles worth looking for often.
     gc.set_threshold(50_000, 20, 20)
-    uvloop.run(work(fd, Slot(slot_fd)))
-    # The socket's end would be taken for a lost parent; everything is on disk by now.
+    uvloop.run(work(fd, Slot(slot_fd), make_worker))
+    # The socket's end would be taken for a lost supervisor; everything is on disk by now.
     os._exit(0)

@@ -7,8 +7,18 @@ from typing import NamedTuple
 
 import msgspec
 
-from lycosa.errors import DOES_NOT_RESOLVE, AddressRefused, NoSuchName, VisitError
-from lycosa.model import Lease, Refusal, Response, RobotsNews, origin_of
+from lycosa.errors import AddressRefused, NoSuchName, VisitError
+from lycosa.model import (
+    NO_REASON,
+    Failure,
+    Lease,
+    Note,
+    Reason,
+    Refusal,
+    Response,
+    RobotsNews,
+    origin_of,
+)
 from lycosa.outcome import Refused
 from lycosa.ports import Dispatcher
 from lycosa.robots.match import RobotsMatcher
@@ -31,9 +41,9 @@ class Ruling(msgspec.Struct, frozen=True, array_like=True):
 
     record: RobotsRecord
     is_address_refused: bool = False
-    # Not asked for, since nothing of its site is worth a request: the name of that refusal.
-    left_for: str = ""
-    trouble: str = ""  # why robots.txt could not be read
+    # Not asked for, since nothing of its site is worth a request.
+    left_for: Refusal | None = None
+    trouble: Reason = NO_REASON  # why robots.txt could not be read
 
 
 class _Entry(NamedTuple):
@@ -51,8 +61,8 @@ _encode = msgspec.msgpack.Encoder().encode
 class RobotsCache:
     """Answers whether a target may be fetched, and turns what a robots.txt fetch gave into news for the frontier."""
 
-    def __init__(self, dispatch: Dispatcher, agent: str, cache_seconds: float, tries: int) -> None:
-        self._dispatch = dispatch
+    def __init__(self, dispatcher: Dispatcher, agent: str, cache_seconds: float, tries: int) -> None:
+        self._dispatcher = dispatcher
         self._agent = agent
         self._cache_seconds = cache_seconds
         self._tries = tries
@@ -75,7 +85,7 @@ class RobotsCache:
 
     async def previous(self, origin: str) -> RobotsRecord | None:
         """What was in force before."""
-        raw = await self._dispatch.robots(origin)
+        raw = await self._dispatcher.robots(origin)
         return _decode(raw).record if raw else None
 
     def answered(
@@ -85,7 +95,7 @@ class RobotsCache:
         record = robots_verdict(
             response.status, response.body, self._agent, now, previous, cache_seconds=self._cache_seconds
         )
-        trouble = f"status {response.status}" if record.failures else ""
+        trouble = Reason(Failure.STATUS, str(response.status)) if record.failures else NO_REASON
         return self._news(origin, Ruling(record, trouble=trouble)), record.rules.sitemaps
 
     def unanswered(self, lease: Lease, error: VisitError, previous: RobotsRecord | None, now: float) -> RobotsNews:
@@ -97,14 +107,17 @@ class RobotsCache:
         # Whoever answered with a redirect has a name, and so has a host that was found at an address before.
         is_name_unknown = isinstance(error, NoSuchName) and not target.redirects and not lease.address
         record = robots_verdict(None, b"", self._agent, now, previous, is_name_unknown=is_name_unknown)
-        trouble = f"{target.host} {error.in_short}" if target.redirects else error.in_short
+        trouble = error.in_short
+        if target.redirects:
+            # Not this origin's fault: whose it is, is told.
+            trouble = Reason(error.reason, f"{target.host}: {trouble.detail}" if trouble.detail else target.host)
         tries = min(self._tries, len(NAME_RETRY_SECONDS)) if is_name_unknown else self._tries
         return self._news(target.origin, Ruling(record, trouble=trouble), tries)
 
     def left(self, origin: str, refusal: Refusal, now: float) -> RobotsNews:
         """It was not asked for, since nothing behind it is worth a request."""
         record = RobotsRecord(RobotsKind.DISALLOW_ALL, DISALLOW_ALL, now, now + self._cache_seconds)
-        return self._news(origin, Ruling(record, left_for=refusal.name))
+        return self._news(origin, Ruling(record, left_for=refusal))
 
     def gave_up(self, origin: str, now: float) -> RobotsNews:
         """Too many redirects: as if there were no robots.txt (RFC 9309, 2.3.1.2)."""
@@ -113,7 +126,7 @@ class RobotsCache:
     @staticmethod
     def redirected(origin: str, host: str, now: float) -> RobotsNews:
         """The answer is to be had from another host: the origin's targets wait for it."""
-        trouble = f"redirected to {host}"
+        trouble = Reason(Note.ROBOTS_REDIRECTED, host)
         return RobotsNews(origin, 0.0, now + REDIRECT_WAIT_SECONDS, b"", is_pending=True, trouble=trouble)
 
     def _news(self, origin: str, ruling: Ruling, tries: int | None = None) -> RobotsNews:
@@ -139,7 +152,7 @@ class RobotsCache:
         return entry
 
     async def _fetch_entry(self, origin: str) -> _Entry:
-        raw = await self._dispatch.robots(origin)
+        raw = await self._dispatcher.robots(origin)
         assert raw, "no page is leased before its origin's robots.txt was read"
         ruling = _decode(raw)
         rules = ruling.record.rules
@@ -171,9 +184,9 @@ def _refused_by(ruling: Ruling) -> Refused:
     if ruling.is_address_refused:
         return Refused(Refusal.ADDRESS)
     if ruling.left_for:
-        return Refused(Refusal[ruling.left_for])
+        return Refused(ruling.left_for)
     if ruling.record.kind is not RobotsKind.DISALLOW_ALL:
         return Refused(Refusal.ROBOTS)
-    if ruling.trouble == DOES_NOT_RESOLVE:
+    if ruling.trouble.code == Refusal.NAME:
         return Refused(Refusal.NAME)
-    return Refused(Refusal.ROBOTS_UNREACHABLE, ruling.trouble)
+    return Refused(Refusal.ROBOTS_UNREACHABLE, str(ruling.trouble))

@@ -14,6 +14,8 @@ Rule = tuple[bool, str]
 MAX_ROBOTS_BYTES = 512 * 1024
 # Google's limit: eight times the longest URL that Internet Explorer knew. The rest of a longer line is ignored.
 MAX_LINE_CHARACTERS = 2083 * 8 - 1
+# Lines tried one by one when a rule stands in a file more than once.
+MAX_CANDIDATES = 50
 MAX_SITEMAPS = 100
 MAX_SITEMAP_CHARACTERS = 2048
 MAX_USAGES = 32
@@ -86,6 +88,24 @@ def parse_robots(body: bytes, agent: str) -> RobotsRules:
         sitemaps=tuple(sitemaps),
         usages=tuple((preamble.usages + chosen.usages)[:MAX_USAGES]),
     )
+
+
+def line_of(body: bytes, agent: str, rule: Rule) -> int:
+    """The line of the file on which a rule stands that holds for the agent; 0 if that cannot be said.
+
+    Told by the parser itself: it is the line without which the rule does not hold.
+    """
+    lines = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+    alike = [
+        number
+        for number, line in enumerate(lines)
+        if b"llow" in line.lower() and parse_robots(b"User-agent: *\n" + line, agent).rules == (rule,)
+    ]
+    for number in alike[:MAX_CANDIDATES]:
+        without = b"\n".join(lines[:number] + lines[number + 1 :])
+        if rule not in parse_robots(without, agent).rules:
+            return number + 1
+    return alike[0] + 1 if alike else 0
 
 
 def _group_named(value: str, token: str, own: _Group, everyone: _Group) -> _Group | None:

@@ -2,11 +2,11 @@
 
 from .hand import HandWeb
 from .http import Ask, Reply, make_reply
-from .layout import Kind, PageRef
+from .layout import PageKind, PageRef
 from .log import LoggedRequest, read_log
 from .plan import PROFILES, WebPlan
 from .process import SimWebProcess
-from .server import Behaviour, Exchange
+from .server import Behaviour, ServedExchange
 from .truth import TruePage, Truth
 from .web import Listening, SimWeb
 
@@ -14,13 +14,13 @@ __all__ = [
     "PROFILES",
     "Ask",
     "Behaviour",
-    "Exchange",
     "HandWeb",
-    "Kind",
     "Listening",
     "LoggedRequest",
+    "PageKind",
     "PageRef",
     "Reply",
+    "ServedExchange",
     "SimWeb",
     "SimWebProcess",
     "TruePage",

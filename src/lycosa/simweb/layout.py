@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from .draw import Draws, popular
-from .names import Names
+from .names import SimNames
 from .plan import WebPlan
 
 # Trees that hold a web together: every page links to its children, every home page to its child hosts.
@@ -54,7 +54,7 @@ class Link(NamedTuple):
     nofollow: bool
 
 
-class Kind(Enum):
+class PageKind(Enum):
     """What a page is; every page is exactly one of these."""
 
     PLAIN = "plain"
@@ -73,15 +73,15 @@ class Kind(Enum):
 
 
 STATUS_OF = {
-    Kind.MISSING: 404,
-    Kind.GONE: 410,
-    Kind.BROKEN: 500,
-    Kind.UNAVAILABLE: 503,
-    Kind.THROTTLED: 429,
+    PageKind.MISSING: 404,
+    PageKind.GONE: 410,
+    PageKind.BROKEN: 500,
+    PageKind.UNAVAILABLE: 503,
+    PageKind.THROTTLED: 429,
 }
 
 
-class Robots(Enum):
+class RobotsAnswer(Enum):
     """How a host answers for its robots.txt."""
 
     RULES = "rules"
@@ -89,7 +89,7 @@ class Robots(Enum):
     BROKEN = "broken"
 
 
-class Ending(Enum):
+class RedirectEnding(Enum):
     """Where a redirect leads in the end."""
 
     SAME_HOST = "same-host"
@@ -98,7 +98,7 @@ class Ending(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
+class SimHost:
     """What the plan says of one host."""
 
     number: int
@@ -111,7 +111,7 @@ class Host:
     has_sitemap: bool
     has_sitemap_index: bool
     has_traps: bool
-    robots: Robots
+    robots: RobotsAnswer
     crawl_delay_seconds: float
     latency_seconds: float
 
@@ -122,12 +122,12 @@ class Redirect:
 
     status: int
     hops: int
-    ending: Ending
+    ending: RedirectEnding
     to: PageRef | None
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class PageVersion:
     """One state of a changing page, and the seconds since the web's start between which it is served."""
 
     number: int
@@ -141,14 +141,14 @@ class Layout:
     def __init__(self, plan: WebPlan) -> None:
         self.plan = plan
         self.draws = Draws(plan.seed)
-        self.names = Names(plan)
+        self.names = SimNames(plan)
         self._kind_limits = _kind_limits(plan)
         # `kind` and `path` are asked for every link. Per object, so that the memory of a web goes with it.
         self.host = lru_cache(maxsize=1 << 14)(self._host)
         self.kind = lru_cache(maxsize=1 << 17)(self._kind)
         self.path = lru_cache(maxsize=1 << 17)(self._path)
 
-    def _host(self, number: int) -> Host:
+    def _host(self, number: int) -> SimHost:
         plan, draws = self.plan, self.draws
         language = draws.pick(plan.languages, "language", number)
         is_legacy = draws.happens(plan.legacy_encoding_share, "legacy", number)
@@ -157,7 +157,7 @@ class Layout:
         is_slow = number > 0 and draws.happens(plan.slow_host_share, "slow", number)
         has_delay = draws.happens(plan.crawl_delay_share, "crawl-delay", number)
         robots = self._robots(number)
-        return Host(
+        return SimHost(
             number=number,
             name=self.names.name_of(number),
             language=language,
@@ -165,7 +165,7 @@ class Layout:
             is_encoding_in_header=draws.happens(0.5, "declared", number),
             is_gzipped=draws.happens(plan.gzip_share, "gzip", number),
             has_base_element=draws.happens(plan.base_element_share, "base", number),
-            has_sitemap=robots is Robots.RULES and draws.happens(plan.sitemap_share, "sitemap", number),
+            has_sitemap=robots is RobotsAnswer.RULES and draws.happens(plan.sitemap_share, "sitemap", number),
             has_sitemap_index=draws.happens(0.5, "sitemap-index", number),
             has_traps=draws.happens(plan.trap_host_share, "traps", number),
             robots=robots,
@@ -173,41 +173,41 @@ class Layout:
             latency_seconds=plan.slow_seconds if is_slow else plan.latency_seconds,
         )
 
-    def _robots(self, host: int) -> Robots:
+    def _robots(self, host: int) -> RobotsAnswer:
         chance = self.draws.fraction("robots", host)
         is_leaf = host * _HOST_CHILDREN + 1 >= self.plan.hosts
         if is_leaf and host > 0 and chance < self.plan.robots_broken_share:
-            return Robots.BROKEN
+            return RobotsAnswer.BROKEN
         if chance >= 1 - self.plan.robots_missing_share:
-            return Robots.MISSING
-        return Robots.RULES
+            return RobotsAnswer.MISSING
+        return RobotsAnswer.RULES
 
-    def _kind(self, ref: PageRef) -> Kind:
+    def _kind(self, ref: PageRef) -> PageKind:
         kind = self._drawn_kind(ref)
-        if kind is Kind.ORPHAN and not self.host(ref.host).has_sitemap:
-            return Kind.PLAIN
-        if kind in (Kind.COPY, Kind.NEAR_COPY) and self._original(ref) is None:
-            return Kind.PLAIN
+        if kind is PageKind.ORPHAN and not self.host(ref.host).has_sitemap:
+            return PageKind.PLAIN
+        if kind in (PageKind.COPY, PageKind.NEAR_COPY) and self._original(ref) is None:
+            return PageKind.PLAIN
         return kind
 
-    def _drawn_kind(self, ref: PageRef) -> Kind:
+    def _drawn_kind(self, ref: PageRef) -> PageKind:
         is_leaf = ref.page * _PAGE_CHILDREN + 1 >= self.plan.pages_per_host
         if not is_leaf or ref.page <= _NAVIGATION_PAGES:
-            return Kind.PLAIN
+            return PageKind.PLAIN
         chance = self.draws.fraction("kind", *ref)
-        return next((kind for kind, limit in self._kind_limits if chance < limit), Kind.PLAIN)
+        return next((kind for kind, limit in self._kind_limits if chance < limit), PageKind.PLAIN)
 
     def _original(self, copy: PageRef) -> PageRef | None:
         """A plain page of the same host, if a few draws find one."""
         for attempt in range(4):
             page = 1 + self.draws.number("original", *copy, attempt) % (self.plan.pages_per_host - 1)
-            if self._drawn_kind(PageRef(copy.host, page)) is Kind.PLAIN:
+            if self._drawn_kind(PageRef(copy.host, page)) is PageKind.PLAIN:
                 return PageRef(copy.host, page)
         return None
 
     def content_of(self, ref: PageRef) -> PageRef:
         """The page whose text and links this page shows: itself, or what it is a copy of."""
-        if self.kind(ref) not in (Kind.COPY, Kind.NEAR_COPY):
+        if self.kind(ref) not in (PageKind.COPY, PageKind.NEAR_COPY):
             return ref
         original = self._original(ref)
         assert original is not None, "a copy has an original"
@@ -223,7 +223,7 @@ class Layout:
 
     def _section(self, ref: PageRef) -> str:
         # A copy lies beside its original, so that the relative links of the same bytes mean the same.
-        sections = _CLOSED_SECTIONS if self.kind(ref) is Kind.DISALLOWED else _OPEN_SECTIONS
+        sections = _CLOSED_SECTIONS if self.kind(ref) is PageKind.DISALLOWED else _OPEN_SECTIONS
         return self.draws.pick(sections, "section", *self.content_of(ref))
 
     def page_at(self, host: int, path: str) -> PageRef | None:
@@ -239,23 +239,23 @@ class Layout:
     def is_allowed(self, ref: PageRef) -> bool:
         """Whether the host's robots.txt lets a crawler ask for this page."""
         match self.host(ref.host).robots:
-            case Robots.RULES:
-                return self.kind(ref) is not Kind.DISALLOWED
-            case Robots.MISSING:
+            case RobotsAnswer.RULES:
+                return self.kind(ref) is not PageKind.DISALLOWED
+            case RobotsAnswer.MISSING:
                 return True
-            case Robots.BROKEN:  # RFC 9309, 2.3.1.4: an unreachable robots.txt closes the host
+            case RobotsAnswer.BROKEN:  # RFC 9309, 2.3.1.4: an unreachable robots.txt closes the host
                 return False
 
     def is_in_sitemap(self, ref: PageRef) -> bool:
         """Whether the host's sitemap names this page; it names closed pages too, as many do."""
-        wanted = (Kind.PLAIN, Kind.DISALLOWED, Kind.COPY, Kind.NEAR_COPY, Kind.ORPHAN)
+        wanted = (PageKind.PLAIN, PageKind.DISALLOWED, PageKind.COPY, PageKind.NEAR_COPY, PageKind.ORPHAN)
         return self.host(ref.host).has_sitemap and self.kind(ref) in wanted
 
     def changes_per_day(self, ref: PageRef) -> float:
         """The mean number of changes of the page's text in a simulated day."""
         return self.draws.pick(self.plan.changes_per_day, "rate", *self.content_of(ref))
 
-    def version(self, ref: PageRef, elapsed_seconds: float) -> Version:
+    def version(self, ref: PageRef, elapsed_seconds: float) -> PageVersion:
         """The state of the page this long after the web's start; takes a step per change so far."""
         shown = self.content_of(ref)
         rate = self.changes_per_day(ref) / self.plan.day_seconds
@@ -265,7 +265,7 @@ class Layout:
         while next_after <= elapsed_seconds:
             number, changed_after = number + 1, next_after
             next_after += self._gap(shown, number) / rate
-        return Version(number, changed_after, next_after)
+        return PageVersion(number, changed_after, next_after)
 
     def _gap(self, ref: PageRef, number: int) -> float:
         return -math.log1p(-self.draws.fraction("gap", *ref, number))
@@ -274,13 +274,15 @@ class Layout:
         """Where a page of kind REDIRECT leads."""
         status = self.draws.pick((301, 301, 302, 307, 308), "redirect-status", *ref)
         hops = self.draws.pick((1, 1, 1, 2, 3), "redirect-hops", *ref)
-        ending = self.draws.pick((*[Ending.SAME_HOST] * 6, *[Ending.OTHER_HOST] * 3, Ending.LOOP), "ending", *ref)
+        ending = self.draws.pick(
+            (*[RedirectEnding.SAME_HOST] * 6, *[RedirectEnding.OTHER_HOST] * 3, RedirectEnding.LOOP), "ending", *ref
+        )
         match ending:
-            case Ending.LOOP:
+            case RedirectEnding.LOOP:
                 return Redirect(status, max(hops, 2), ending, None)
-            case Ending.SAME_HOST:
+            case RedirectEnding.SAME_HOST:
                 to = PageRef(ref.host, self.draws.number("redirect-page", *ref) % (_NAVIGATION_PAGES + 1))
-            case Ending.OTHER_HOST:
+            case RedirectEnding.OTHER_HOST:
                 to = PageRef(self.draws.number("redirect-host", *ref) % self.plan.hosts, 0)
         return Redirect(status, hops, ending, to)
 
@@ -290,7 +292,7 @@ class Layout:
         if match is None or not 0 < int(match[1]) < self.plan.pages_per_host:
             return None
         ref, hop = PageRef(host, int(match[1])), int(match[2])
-        return (ref, hop) if self.kind(ref) is Kind.REDIRECT and 0 < hop < self.redirect(ref).hops else None
+        return (ref, hop) if self.kind(ref) is PageKind.REDIRECT and 0 < hop < self.redirect(ref).hops else None
 
     def next_hop(self, ref: PageRef, hop: int) -> tuple[PageRef, str]:
         """The page (its host counts) and the path that the redirect page's hop of this number leads to."""
@@ -316,9 +318,9 @@ class Layout:
         if self.plan.is_link_count_exact:
             self._fill(found, ref, wanted)
         return tuple(
-            Link(to, nofollow or self.kind(to) is Kind.UNFOLLOWED)
+            Link(to, nofollow or self.kind(to) is PageKind.UNFOLLOWED)
             for to, nofollow in found.items()
-            if self.kind(to) is not Kind.ORPHAN
+            if self.kind(to) is not PageKind.ORPHAN
         )
 
     def _tree_links(self, ref: PageRef) -> list[PageRef]:
@@ -347,21 +349,21 @@ class Layout:
             found.setdefault(PageRef(host, page), False)
 
 
-def _kind_limits(plan: WebPlan) -> tuple[tuple[Kind, float], ...]:
+def _kind_limits(plan: WebPlan) -> tuple[tuple[PageKind, float], ...]:
     """The shares of the special kinds, summed up: a chance below a kind's limit and no earlier one is that kind."""
     shares = {
-        Kind.DISALLOWED: plan.disallowed_share,
-        Kind.REDIRECT: plan.redirect_share,
-        Kind.MISSING: plan.missing_share,
-        Kind.GONE: plan.gone_share,
-        Kind.BROKEN: plan.broken_share,
-        Kind.UNAVAILABLE: plan.unavailable_share,
-        Kind.THROTTLED: plan.throttled_share,
-        Kind.COPY: plan.copy_share,
-        Kind.NEAR_COPY: plan.near_copy_share,
-        Kind.UNFOLLOWED: plan.unfollowed_share,
-        Kind.ORPHAN: plan.orphan_share,
-        Kind.NOINDEX: plan.noindex_share,
+        PageKind.DISALLOWED: plan.disallowed_share,
+        PageKind.REDIRECT: plan.redirect_share,
+        PageKind.MISSING: plan.missing_share,
+        PageKind.GONE: plan.gone_share,
+        PageKind.BROKEN: plan.broken_share,
+        PageKind.UNAVAILABLE: plan.unavailable_share,
+        PageKind.THROTTLED: plan.throttled_share,
+        PageKind.COPY: plan.copy_share,
+        PageKind.NEAR_COPY: plan.near_copy_share,
+        PageKind.UNFOLLOWED: plan.unfollowed_share,
+        PageKind.ORPHAN: plan.orphan_share,
+        PageKind.NOINDEX: plan.noindex_share,
     }
     limits, total = [], 0.0
     for kind, share in shares.items():

@@ -18,7 +18,7 @@ _NUMBERED_LABEL = re.compile(r"(?:^|\.)h([0-9]{5,9})\.")
 _HOSTS_OF_A_SHARED_DOMAIN = 20
 
 
-class Names:
+class SimNames:
     """The names of a plan's hosts."""
 
     def __init__(self, plan: WebPlan) -> None:

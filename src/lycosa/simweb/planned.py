@@ -14,7 +14,7 @@ from functools import lru_cache
 from math import inf, isinf
 
 from .http import Ask, Reply, accepts_gzip, is_unchanged, make_reply
-from .layout import STATUS_OF, Host, Kind, Layout, PageRef, Robots
+from .layout import STATUS_OF, Layout, PageKind, PageRef, RobotsAnswer, SimHost
 from .names import origin_of
 from .render import Renderer
 from .robots import Sitemaps, robots_text
@@ -87,14 +87,14 @@ class PlannedSite:
             for page in range(self._layout.plan.pages_per_host):
                 self._prepare(host, self._layout.path(PageRef(number, page)))
 
-    def _find_host(self, name: str, local_address: str) -> Host | None:
+    def _find_host(self, name: str, local_address: str) -> SimHost | None:
         names = self._layout.names
         for number in (names.host_named(name), names.host_at(name), names.host_at(local_address)):
             if number is not None:
                 return self._layout.host(number)
         return None
 
-    def _prepare(self, host: Host, target: str) -> _Ready:
+    def _prepare(self, host: SimHost, target: str) -> _Ready:
         ready = self._make(host, target)
         self._ready.pop((host.number, target), None)
         if len(self._ready) >= self._max_ready:
@@ -102,7 +102,7 @@ class PlannedSite:
         self._ready[host.number, target] = ready
         return ready
 
-    def _make(self, host: Host, target: str) -> _Ready:
+    def _make(self, host: SimHost, target: str) -> _Ready:
         if (ref := self._layout.page_at(host.number, target)) is not None:
             return self._page(host, ref)
         if (hop := self._layout.hop_at(host.number, target)) is not None:
@@ -111,9 +111,9 @@ class PlannedSite:
             return _Ready(self._robots(host))
         return self._file(host, target)
 
-    def _page(self, host: Host, ref: PageRef) -> _Ready:
+    def _page(self, host: SimHost, ref: PageRef) -> _Ready:
         kind = self._layout.kind(ref)
-        if kind is Kind.REDIRECT:
+        if kind is PageKind.REDIRECT:
             return _Ready(self._redirect(host, ref, 0))
         if kind in STATUS_OF:
             return _Ready(self._error(host, STATUS_OF[kind]))
@@ -126,32 +126,32 @@ class PlannedSite:
         reply = make_reply(200, body, headers, delay_seconds=host.latency_seconds)
         return _Ready(reply, etag, modified, expires_after=version.next_change_after)
 
-    def _redirect(self, host: Host, ref: PageRef, hop: int) -> Reply:
+    def _redirect(self, host: SimHost, ref: PageRef, hop: int) -> Reply:
         to, path = self._layout.next_hop(ref, hop)
         is_short = to.host == host.number and self._layout.draws.happens(0.3, "short-location", *ref, hop)
         origin = "" if is_short else origin_of(self._layout.host(to.host).name, self._port)
         status = self._layout.redirect(ref).status
         return make_reply(status, b"", {"Location": origin + path}, delay_seconds=host.latency_seconds)
 
-    def _error(self, host: Host, status: int) -> Reply:
+    def _error(self, host: SimHost, status: int) -> Reply:
         headers = {"Content-Type": _HTML}
         if status in (429, 503):
             headers["Retry-After"] = str(self._layout.plan.retry_after_seconds)
         body = f"<!doctype html><title>{status}</title><h1>{status}</h1>\n".encode()
         return make_reply(status, body, headers, delay_seconds=host.latency_seconds)
 
-    def _robots(self, host: Host) -> Reply:
+    def _robots(self, host: SimHost) -> Reply:
         match host.robots:
-            case Robots.MISSING:
+            case RobotsAnswer.MISSING:
                 return self._error(host, 404)
-            case Robots.BROKEN:
+            case RobotsAnswer.BROKEN:
                 return self._error(host, 503)
-            case Robots.RULES:
+            case RobotsAnswer.RULES:
                 text = robots_text(host, origin_of(host.name, self._port))
                 headers = {"Content-Type": "text/plain; charset=utf-8"}
                 return make_reply(200, text.encode(), headers, delay_seconds=host.latency_seconds)
 
-    def _file(self, host: Host, target: str) -> _Ready:
+    def _file(self, host: SimHost, target: str) -> _Ready:
         """Whatever is neither a page nor robots.txt: sitemaps, the insides of traps, pictures and styles."""
         kind, body = "text/css", b"body { max-width: 60em }\n" if target == "/style.css" else None
         if body is None and target.startswith("/img/"):
@@ -172,7 +172,7 @@ def _validators(ready: _Ready) -> dict[str, str]:
     return {"ETag": ready.etag or "", "Last-Modified": ready.last_modified or ""}
 
 
-def _compressed(ready: _Ready, host: Host) -> Reply:
+def _compressed(ready: _Ready, host: SimHost) -> Reply:
     if ready.compressed is None:
         body = gzip.compress(b"".join(ready.reply.body), 5, mtime=0)
         content_type = f"text/html; charset={host.encoding}" if host.is_encoding_in_header else "text/html"

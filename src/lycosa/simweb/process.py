@@ -20,8 +20,6 @@ from typing import Self
 import msgspec
 import uvloop
 
-import lycosa
-
 from .layout import Layout
 from .log import LoggedRequest, read_log
 from .plan import WebPlan
@@ -62,7 +60,7 @@ class SimWebProcess:
 
     def __enter__(self) -> Self:
         # The child must find this very package, installed or not.
-        home = str(Path(lycosa.__file__).parents[1])
+        home = str(Path(__file__).parents[2])
         path = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH"))))
         self._child = subprocess.Popen(
             [sys.executable, "-m", "lycosa.simweb", msgspec.json.encode(self._order).decode()],

@@ -12,7 +12,7 @@ from functools import cache, partial
 from typing import NamedTuple
 
 from .draw import pick_next
-from .layout import Host, Kind, Layout, Link, PageRef
+from .layout import Layout, Link, PageKind, PageRef, SimHost
 from .names import origin_of
 from .traps import trap_entries
 from .words import SCRIPTS, paragraphs, phrase, phrases
@@ -45,7 +45,7 @@ class Renderer:
         """The pieces of the page's body in this version, in the encoding of its host."""
         shown = self._layout.content_of(ref)
         host = self._layout.host(ref.host)
-        is_near_copy = self._layout.kind(ref) is Kind.NEAR_COPY
+        is_near_copy = self._layout.kind(ref) is PageKind.NEAR_COPY
         markup = self._markup(ref if is_near_copy else shown, shown, host, version)
         head, related, foot = (encode(part, host.encoding) for part in markup)
         room = self._page_bytes(shown) - len(head) - len(related) - len(foot)
@@ -61,7 +61,7 @@ class Renderer:
         low, high = self._layout.plan.min_page_bytes, self._layout.plan.max_page_bytes
         return int(low * (high / low) ** self._layout.draws.fraction("size", *ref))
 
-    def _article(self, ref: PageRef, host: Host, version: int, room: int) -> list[bytes]:
+    def _article(self, ref: PageRef, host: SimHost, version: int, room: int) -> list[bytes]:
         """Paragraphs that fill the room; a new version replaces a fifth of them."""
         pool = self._pool(host.language, host.encoding)
         stream = self._layout.draws.stream("article", *ref)
@@ -75,7 +75,7 @@ class Renderer:
             room -= len(piece)
         return chosen
 
-    def _furniture(self, ref: PageRef, host: Host, room: int) -> list[bytes]:
+    def _furniture(self, ref: PageRef, host: SimHost, room: int) -> list[bytes]:
         """Elements without links and with hardly a word, as most of a real page is made of."""
         stream = self._layout.draws.stream("furniture", *ref)
         chosen: list[bytes] = []
@@ -89,7 +89,7 @@ class Renderer:
             room -= len(piece)
         return chosen
 
-    def _reworded(self, pieces: list[bytes], ref: PageRef, host: Host) -> list[bytes]:
+    def _reworded(self, pieces: list[bytes], ref: PageRef, host: SimHost) -> list[bytes]:
         """The same paragraphs with a few words exchanged."""
         script = SCRIPTS[host.language]
         stream = self._layout.draws.stream("reworded", *ref)
@@ -107,7 +107,7 @@ class Renderer:
     def _encoded_paragraphs(self, language: str, encoding: str) -> tuple[bytes, ...]:
         return tuple(encode(f"<p>{text}</p>\n", encoding) for text in self._texts(language))
 
-    def _markup(self, ref: PageRef, shown: PageRef, host: Host, version: int) -> Markup:
+    def _markup(self, ref: PageRef, shown: PageRef, host: SimHost, version: int) -> Markup:
         stream = self._layout.draws.stream("wording", *shown)
         links = self._layout.links(shown)
         anchors = [self._anchor(shown, host, link, stream) for link in links]
@@ -119,7 +119,7 @@ class Renderer:
             base='<base href="/">\n' if host.has_base_element else "",
             title=f"{title} {shown.page}",
             description=phrase(stream, host.language, 14),
-            robots='<meta name="robots" content="noindex">\n' if self._layout.kind(ref) is Kind.NOINDEX else "",
+            robots='<meta name="robots" content="noindex">\n' if self._layout.kind(ref) is PageKind.NOINDEX else "",
             canonical=self._url(ref),
             alternates=self._alternates(shown, host, links),
             site=host.name,
@@ -131,7 +131,7 @@ class Renderer:
         rest = "\n".join(f"<li>{anchor}</li>" for anchor in anchors[_NAVIGATION_LINKS:])
         return Markup(head, _RELATED.format(links=rest, traps=traps), _FOOT.format(site=host.name))
 
-    def _alternates(self, ref: PageRef, host: Host, links: tuple[Link, ...]) -> str:
+    def _alternates(self, ref: PageRef, host: SimHost, links: tuple[Link, ...]) -> str:
         """`hreflang` of the page itself, and of other hosts only where the page links to them as well."""
         seen = {host.language: self._url(ref)}
         for to, nofollow in links:
@@ -139,12 +139,12 @@ class Renderer:
                 seen.setdefault(self._layout.host(to.host).language, self._url(to))
         return "".join(f'<link rel="alternate" hreflang="{language}" href="{url}">\n' for language, url in seen.items())
 
-    def _anchor(self, ref: PageRef, host: Host, link: Link, stream: random.Random) -> str:
+    def _anchor(self, ref: PageRef, host: SimHost, link: Link, stream: random.Random) -> str:
         rel = ' rel="nofollow"' if link.nofollow else ""
         text = pick_next(stream, self._anchor_texts(host.language))
         return f'<a href="{self._href(ref, host, link.to, stream.random())}"{rel}>{text}</a>'
 
-    def _href(self, ref: PageRef, host: Host, to: PageRef, chance: float) -> str:
+    def _href(self, ref: PageRef, host: SimHost, to: PageRef, chance: float) -> str:
         """The link as an author might write it: whole, relative, or from the root."""
         if to.host != ref.host or chance < 0.12:
             return self._url(to)

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from xml.sax.saxutils import escape
 
-from .layout import Host, Layout, PageRef
+from .layout import Layout, PageRef, SimHost
 
 URLS_PER_SITEMAP = 1000
 _SITEMAP_PATH = re.compile(r"/sitemap-([0-9]{1,9})\.xml\.gz$")
 
 
-def robots_text(host: Host, origin: str) -> str:
+def robots_text(host: SimHost, origin: str) -> str:
     """The rules of a host that has some."""
     lines = [
         f"# {host.name}",
@@ -44,7 +44,7 @@ class Sitemaps:
         self._layout = layout
         self._modified_at = modified_at
 
-    def file(self, host: Host, path: str, origin: str) -> bytes | None:
+    def file(self, host: SimHost, path: str, origin: str) -> bytes | None:
         """The bytes of the host's sitemap file at this path."""
         if not host.has_sitemap:
             return None
@@ -61,7 +61,7 @@ class Sitemaps:
             return gzip.compress(self._urls(host, numbers, origin), 6, mtime=0)
         return None
 
-    def _urls(self, host: Host, numbers: Iterable[int], origin: str) -> bytes:
+    def _urls(self, host: SimHost, numbers: Iterable[int], origin: str) -> bytes:
         refs = (PageRef(host.number, number) for number in numbers)
         rows = [self._row(ref, origin) for ref in refs if self._layout.is_in_sitemap(ref)]
         return f'{_XML}<urlset xmlns="{_SCHEMA}">\n{"".join(rows)}</urlset>\n'.encode()

@@ -22,7 +22,7 @@ from .log import LoggedRequest, RequestLog
 _BACKLOG = 4096
 
 
-class Exchange:
+class ServedExchange:
     """One request in the hands of a behaviour, with the connection to do as it likes."""
 
     def __init__(self, ask: Ask, connection: _Connection) -> None:
@@ -53,10 +53,10 @@ class Exchange:
         self._connection.transport.abort()
 
 
-Behaviour: TypeAlias = Callable[[Exchange], Awaitable[None]]
+Behaviour: TypeAlias = Callable[[ServedExchange], Awaitable[None]]
 
 
-class Site(Protocol):
+class ServedSite(Protocol):
     """Whatever decides the answers of a server."""
 
     def answer(self, ask: Ask) -> Reply | Behaviour:
@@ -85,10 +85,10 @@ def allow_many_connections() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-class Server:
+class SimServer:
     """Serves a site on a socket and notes every request in a log."""
 
-    def __init__(self, site: Site, log: RequestLog) -> None:
+    def __init__(self, site: ServedSite, log: RequestLog) -> None:
         self.site = site
         self.log = log
         self.connection_numbers = count(1)
@@ -126,7 +126,7 @@ class _Connection(asyncio.Protocol):
 
     transport: asyncio.Transport
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: SimServer) -> None:
         self.is_writable = asyncio.Event()
         self.is_writable.set()
         self._server = server
@@ -135,7 +135,7 @@ class _Connection(asyncio.Protocol):
         self._is_reading = True
         self._local_address = ""
         self._current: LoggedRequest | None = None
-        self._exchange: Exchange | None = None
+        self._exchange: ServedExchange | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
 
@@ -211,7 +211,7 @@ class _Connection(asyncio.Protocol):
         )
         answer = self._server.site.answer(ask)
         if not isinstance(answer, Reply):
-            self._exchange = Exchange(ask, self)
+            self._exchange = ServedExchange(ask, self)
             self._task = asyncio.get_running_loop().create_task(self._behave(answer, self._exchange))
             self._server.behaviours.add(self._task)
             self._task.add_done_callback(self._server.forget)
@@ -234,7 +234,7 @@ class _Connection(asyncio.Protocol):
         self._send(ask, reply)
         self._advance()
 
-    async def _behave(self, behaviour: Behaviour, exchange: Exchange) -> None:
+    async def _behave(self, behaviour: Behaviour, exchange: ServedExchange) -> None:
         try:
             await behaviour(exchange)
         except Exception:

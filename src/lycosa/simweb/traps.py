@@ -10,7 +10,7 @@ import hashlib
 import re
 from urllib.parse import parse_qs, urlsplit
 
-from .layout import Host, PageRef
+from .layout import PageRef, SimHost
 
 TRAP_PREFIXES = ("/calendar/", "/shop/", "/deep/")
 SHOP_ITEMS = 30
@@ -20,14 +20,14 @@ _ITEM = re.compile(r"/shop/item-([0-9]{1,3})$")
 _LEVEL = re.compile(r"/deep/(?:(?:more|next)/)*$")
 
 
-def trap_entries(host: Host, page: PageRef) -> tuple[str, ...]:
+def trap_entries(host: SimHost, page: PageRef) -> tuple[str, ...]:
     """The paths by which a page leads into its host's traps; only home pages do."""
     if not host.has_traps or page.page != 0:
         return ()
     return ("/calendar/2024/01", "/shop/item-0?sid=start", "/deep/")
 
 
-def trap_page(host: Host, target: str) -> str | None:
+def trap_page(host: SimHost, target: str) -> str | None:
     """The page of the trap at this path and query, if there is one."""
     if not host.has_traps:
         return None

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import msgspec
 
-from .layout import STATUS_OF, Kind, Layout, Link, PageRef, Robots
+from .layout import STATUS_OF, Layout, Link, PageKind, PageRef, RobotsAnswer
 from .names import origin_of
 from .traps import TRAP_PREFIXES, trap_entries
 
@@ -63,12 +63,12 @@ class Truth(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def exact_groups(self) -> tuple[frozenset[str], ...]:
         """The URLs with equal bytes, in groups of two and more."""
-        return self._groups(Kind.COPY)
+        return self._groups(PageKind.COPY)
 
     @cached_property
     def near_groups(self) -> tuple[frozenset[str], ...]:
         """Originals with the URLs that differ from them in a few words."""
-        return self._groups(Kind.NEAR_COPY)
+        return self._groups(PageKind.NEAR_COPY)
 
     def is_storable(self, url: str) -> bool:
         """Whether the URL answers with a page that wants to be found."""
@@ -88,7 +88,7 @@ class Truth(msgspec.Struct, frozen=True, dict=True):
             }
         )
 
-    def _groups(self, kind: Kind) -> tuple[frozenset[str], ...]:
+    def _groups(self, kind: PageKind) -> tuple[frozenset[str], ...]:
         groups: dict[str, set[str]] = {}
         for page in self.pages.values():
             if page.kind == kind.value and page.original is not None:
@@ -143,7 +143,7 @@ class _Teller:
     def pages_of(self, host: int) -> Iterator[TruePage]:
         for number in range(self._layout.plan.pages_per_host):
             ref = PageRef(host, number)
-            if self._layout.kind(ref) is Kind.REDIRECT:
+            if self._layout.kind(ref) is PageKind.REDIRECT:
                 yield from self._redirects(ref)
             else:
                 yield self._page(ref)
@@ -163,7 +163,7 @@ class _Teller:
             encoding=host.encoding,
             is_allowed=layout.is_allowed(ref),
             is_in_sitemap=layout.is_in_sitemap(ref),
-            is_indexable=kind is not Kind.NOINDEX,
+            is_indexable=kind is not PageKind.NOINDEX,
             changes_per_day=layout.changes_per_day(ref) if status == 200 else 0.0,
             links=self._urls(links, nofollow=False) + traps,
             nofollow_links=self._urls(links, nofollow=True),
@@ -180,11 +180,11 @@ class _Teller:
             yield TruePage(
                 url=url,
                 host=host.name,
-                kind=Kind.REDIRECT.value,
+                kind=PageKind.REDIRECT.value,
                 status=redirect.status,
                 language=host.language,
                 encoding=host.encoding,
-                is_allowed=host.robots is not Robots.BROKEN,
+                is_allowed=host.robots is not RobotsAnswer.BROKEN,
                 redirects_to=next_url,
             )
             url = next_url

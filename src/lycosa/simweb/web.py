@@ -15,12 +15,12 @@ from urllib.parse import urlsplit
 
 from .dns import DnsServer, Lookup, Query
 from .http import Ask, Reply
-from .layout import Layout, PageRef, Version
+from .layout import Layout, PageRef, PageVersion
 from .log import LoggedRequest, RequestLog
 from .names import address_of, origin_of
 from .plan import WebPlan
 from .planned import PlannedSite
-from .server import Behaviour, Server, Site, loopback_socket
+from .server import Behaviour, ServedSite, SimServer, loopback_socket
 from .truth import Truth, truth_of
 
 
@@ -43,10 +43,10 @@ class Loopback:
         self.log = RequestLog(is_kept=listening.is_log_kept)
         self.port = 0
         self.dns_port = 0
-        self._server: Server | None = None
+        self._server: SimServer | None = None
         self._dns: DnsServer | None = None
 
-    async def start(self, site_on: Callable[[int], Site], lookup: Lookup) -> None:
+    async def start(self, site_on: Callable[[int], ServedSite], lookup: Lookup) -> None:
         """Serve the site, which is made when its port is known."""
         try:
             await self._start(site_on, lookup)
@@ -54,12 +54,12 @@ class Loopback:
             await self.close()
             raise
 
-    async def _start(self, site_on: Callable[[int], Site], lookup: Lookup) -> None:
+    async def _start(self, site_on: Callable[[int], ServedSite], lookup: Lookup) -> None:
         if self.listening.log_file is not None:
             self.log.open(self.listening.log_file)
         listener = loopback_socket(self.listening.port)
         self.port = listener.getsockname()[1]
-        self._server = Server(site_on(self.port), self.log)
+        self._server = SimServer(site_on(self.port), self.log)
         await self._server.start(listener)
         self._dns = DnsServer(
             lookup, ttl_seconds=self.listening.dns_ttl_seconds, is_log_kept=self.listening.is_log_kept
@@ -150,7 +150,7 @@ class SimWeb:
         """The URL of a page by its numbers."""
         return url_of(self.layout, self.port, PageRef(host, page))
 
-    def version(self, url: str) -> Version | None:
+    def version(self, url: str) -> PageVersion | None:
         """Which version of the page is served now, and since and until when."""
         parts = urlsplit(url)
         host = self.layout.names.host_named(parts.hostname or "")

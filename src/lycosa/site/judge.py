@@ -19,7 +19,7 @@ from lycosa.page.digest import telling_text
 from lycosa.policy.priority import SEED
 from lycosa.ports import Dispatcher
 from lycosa.site import traps
-from lycosa.site.notes import MAX_KNOWN, Found, Site, Spot, mark_of_bytes, shape_of_text, spot_of
+from lycosa.site.notes import MAX_KNOWN, PageFindings, Site, UrlSpot, mark_of_bytes, shape_of_text, spot_of
 from lycosa.site.variants import without
 from lycosa.url.canonical import ParsedUrl, parse
 from lycosa.url.domain import registered_domain
@@ -59,16 +59,16 @@ class _UnderWay(NamedTuple):
     """A visit that may have sent its request."""
 
     site: Site
-    spot: Spot
+    spot: UrlSpot
 
 
 class SiteJudge:
     """Answers whether a target is worth a visit, and learns from every visit."""
 
     def __init__(
-        self, dispatch: Dispatcher, policy: LinkPolicy, seeded_domains: Iterable[str], rules: TrapRules
+        self, dispatcher: Dispatcher, policy: LinkPolicy, seeded_domains: Iterable[str], rules: TrapRules
     ) -> None:
-        self._dispatch = dispatch
+        self._dispatcher = dispatcher
         self._policy = policy
         self._seeded = frozenset(seeded_domains)
         self._rules = rules
@@ -94,7 +94,7 @@ class SiteJudge:
             self._under_way[lease.token] = _UnderWay(site, spot)
         return refused
 
-    def _refused(self, site: Site, target: Target, spot: Spot) -> Refused | None:
+    def _refused(self, site: Site, target: Target, spot: UrlSpot) -> Refused | None:
         if target.kind is not Kind.PAGE:
             found = site.refusal_of_all(self._rules.domain_pages)
         elif target.depth == 0:
@@ -206,7 +206,7 @@ class SiteJudge:
                 pass
         return [], []
 
-    def _learn_page(self, site: Site, spot: Spot, target: Target, outcome: Stored | Duplicate) -> list[bytes]:
+    def _learn_page(self, site: Site, spot: UrlSpot, target: Target, outcome: Stored | Duplicate) -> list[bytes]:
         original = outcome.original if isinstance(outcome, Duplicate) else ""
         new = self._new_on_site(site, target, outcome.discovered) if outcome.discovered else []
         known = _known_links(outcome.links, new, spot.origin, site.domain) if new else 0
@@ -214,7 +214,7 @@ class SiteJudge:
         shape = shape_of_text(telling_text(outcome.page)) or mark_of_bytes(outcome.digest)
         placement = outcome.placement
         is_repeat = bool(original or (placement.group and not placement.is_first))
-        site.note_page(spot, Found(shape, bool(original), new, known, is_repeat))
+        site.note_page(spot, PageFindings(shape, bool(original), new, known, is_repeat))
         if not original or registered_domain(_host_of(original)) != site.domain:
             site.note_original(spot.origin, original, spot.tail)
         digest = mark_of_bytes(outcome.page_digest.text_digest or outcome.digest)
@@ -224,7 +224,7 @@ class SiteJudge:
         path_at = key.find("/", 8)
         return self._compared(site, spot, key[:path_at], key[path_at:], digest)
 
-    def _compared(self, site: Site, spot: Spot, origin: str, key: str, digest: int) -> list[bytes]:
+    def _compared(self, site: Site, spot: UrlSpot, origin: str, key: str, digest: int) -> list[bytes]:
         return [self._policy.fingerprint(origin + renamed) for renamed in site.compare(spot, key, digest)]
 
     def _new_on_site(self, site: Site, target: Target, discovered: list[Target]) -> list[str]:
@@ -247,7 +247,7 @@ class SiteJudge:
         domain = registered_domain(lease.target.host)
         site = self._sites.get(domain)
         if site is None or site.version < lease.site_at:
-            raw = await self._dispatch.site(domain) if lease.site_at else b""
+            raw = await self._dispatcher.site(domain) if lease.site_at else b""
             site = self._sites.get(domain)
             # Meanwhile another visit may have brought them.
             if site is None or site.version < lease.site_at:

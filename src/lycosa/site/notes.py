@@ -16,7 +16,7 @@ from lycosa.site import traps
 from lycosa.site.repetition import Repetition, penalised
 from lycosa.site.soft_404 import is_soft_404, sketch
 from lycosa.site.traps import Yield
-from lycosa.site.variants import Part, Sameness, after_pair, is_meaningless, parts_of, without
+from lycosa.site.variants import Sameness, UrlPart, after_pair, is_meaningless, parts_of, without
 from lycosa.url.template import family_of, has_drawn_segment, template_of
 
 MAX_TEMPLATES = 128
@@ -72,7 +72,7 @@ class SiteNotes(msgspec.Struct, array_like=True, omit_defaults=True):
     aliases: dict[str, str] = {}
 
 
-class Spot(msgspec.Struct, frozen=True, gc=False):
+class UrlSpot(msgspec.Struct, frozen=True, gc=False):
     """Where a URL stands on its site. Made once a visit: a template costs some microseconds."""
 
     origin: str
@@ -82,16 +82,16 @@ class Spot(msgspec.Struct, frozen=True, gc=False):
     family_mark: int
 
 
-def spot_of(url: str) -> Spot:
+def spot_of(url: str) -> UrlSpot:
     """Where a URL in fetch form stands."""
     origin = origin_of(url)
     tail = url[len(origin) :]
     template = template_of(tail)
     mark = mark_of(template)
-    return Spot(origin, tail, template, mark, mark_of(family_of(template)) if "?" in template else mark)
+    return UrlSpot(origin, tail, template, mark, mark_of(family_of(template)) if "?" in template else mark)
 
 
-class Found(msgspec.Struct, frozen=True):
+class PageFindings(msgspec.Struct, frozen=True):
     """What a visit of a page brought, as its site needs to know it."""
 
     shape: int  # what its text says, apart from numbers
@@ -195,7 +195,7 @@ class Site:
 
     # ---- what the notes say
 
-    def refusal(self, spot: Spot, domain_pages: int) -> tuple[Refusal, str] | None:
+    def refusal(self, spot: UrlSpot, domain_pages: int) -> tuple[Refusal, str] | None:
         """Why a URL is not worth a visit, with the figures; None if it is."""
         if refused := self.refusal_of_all(domain_pages):
             return refused
@@ -245,7 +245,7 @@ class Site:
         """The parts of URLs of an origin that change nothing."""
         return self.learnt.get(origin, [])
 
-    def is_soft_404(self, spot: Spot, text: str) -> bool:
+    def is_soft_404(self, spot: UrlSpot, text: str) -> bool:
         """Whether a page is what its host answers to any URL. A home page never is."""
         known = self.notes.origins.get(spot.origin)
         if not known or not known.sketch or spot.tail == "/" or not text:
@@ -286,7 +286,7 @@ class Site:
         notes.linked += len(new)
         return new
 
-    def note_page(self, spot: Spot, found: Found) -> None:
+    def note_page(self, spot: UrlSpot, found: PageFindings) -> None:
         """A page was visited."""
         notes, known = self.notes, self.origin(spot.origin)
         known.pages += 1
@@ -298,7 +298,7 @@ class Site:
         notes.strange = strange
         self.note_yield(spot, is_useful=is_new or self._leads_elsewhere(known, spot, found.new))
 
-    def note_yield(self, spot: Spot, *, is_useful: bool) -> None:
+    def note_yield(self, spot: UrlSpot, *, is_useful: bool) -> None:
         """A visit of this kind of page was of use, or not."""
         known = self.origin(spot.origin)
         self._after_visit(known.templates, spot.template_mark, traps.TEMPLATE_PATIENCE, is_useful=is_useful)
@@ -310,7 +310,7 @@ class Site:
         """The origin says 404 where there is nothing: there is no need to ask."""
         self.origin(origin).is_probed = True
 
-    def note_probe(self, spot: Spot, text: str) -> None:
+    def note_probe(self, spot: UrlSpot, text: str) -> None:
         """What the origin answers to a URL that cannot exist: the text of a page, or an empty string."""
         known = self.origin(spot.origin)
         known.sketch, known.is_probed = (sketch(text, spot.tail) if text else []), True
@@ -335,7 +335,7 @@ class Site:
             notes.shape_at = (notes.shape_at + SHAPE_BYTES) % (SHAPES * SHAPE_BYTES)
         return True
 
-    def _leads_elsewhere(self, known: OriginNotes, spot: Spot, new: Iterable[str]) -> bool:
+    def _leads_elsewhere(self, known: OriginNotes, spot: UrlSpot, new: Iterable[str]) -> bool:
         """Whether one of these links leads to another kind of page that has been worth a visit, or may be."""
         for other in map(spot_of, new):
             is_elsewhere = other.family_mark != spot.family_mark
@@ -355,7 +355,7 @@ class Site:
 
     # ---- the same page under two URLs
 
-    def compare(self, spot: Spot, key: str, digest: int) -> list[str]:
+    def compare(self, spot: UrlSpot, key: str, digest: int) -> list[str]:
         """Hold a page against earlier ones that differ in one part, or in the origin.
 
         Returns the keys under which pages of this origin are known as well, now that a part was found to mean nothing.
@@ -393,10 +393,10 @@ class Site:
         for name in [name for name in known.sameness if name[0] == "?" and name not in own]:
             other = window.sightings.get(mark_of(f"{name} {key}"))
             if other is not None:
-                part = Part((name, f"{path}{name}"), key, is_drawn=False)
+                part = UrlPart((name, f"{path}{name}"), key, is_drawn=False)
                 self._learn(known, window, part, digest, is_same=other == digest)
 
-    def _learn(self, known: OriginNotes, window: _Window, part: Part, digest: int, *, is_same: bool) -> None:
+    def _learn(self, known: OriginNotes, window: _Window, part: UrlPart, digest: int, *, is_same: bool) -> None:
         """One pair of pages that differ in a part only."""
         path = mark_of(part.rest.partition("?")[0])
         for name in part.names:

@@ -43,7 +43,7 @@ def is_meaningless(counts: Sameness, *, is_drawn: bool = False) -> bool:
     return counts.pages >= pages and counts.same >= same + AGREEMENTS_PER_CONTRADICTION * counts.different
 
 
-class Part(msgspec.Struct, frozen=True):
+class UrlPart(msgspec.Struct, frozen=True):
     """One part of a URL that may mean nothing, and what is left of the URL without it."""
 
     names: tuple[str, ...]  # under which it is counted: for its origin, and for a variable also for its path
@@ -51,7 +51,7 @@ class Part(msgspec.Struct, frozen=True):
     is_drawn: bool
 
 
-def parts_of(key: str, *, has_drawn_segment: bool) -> list[Part]:
+def parts_of(key: str, *, has_drawn_segment: bool) -> list[UrlPart]:
     """The parts of a path and query, which are sorted and without tracking already, as dedup keys are."""
     path, _, query = key.partition("?")
     parts = []
@@ -61,12 +61,12 @@ def parts_of(key: str, *, has_drawn_segment: bool) -> list[Part]:
             name, _, value = variable.partition("=")
             others = [other for at, other in enumerate(variables) if at != place]
             rest = f"{path}?{'&'.join(others)}" if others else path
-            parts.append(Part((f"?{name}", f"{path}?{name}"), rest, is_drawn(value)))
+            parts.append(UrlPart((f"?{name}", f"{path}?{name}"), rest, is_drawn(value)))
     if has_drawn_segment:
         segments = path.split("/")
         for place, segment in enumerate(segments):
             if is_drawn(segment):
-                parts.append(Part((f"/{place}",), without(key, {f"/{place}"}), is_drawn=True))
+                parts.append(UrlPart((f"/{place}",), without(key, {f"/{place}"}), is_drawn=True))
     return parts
 
 

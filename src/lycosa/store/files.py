@@ -119,7 +119,7 @@ def closed(path: Path) -> Path:
     return path.with_name(path.name.removesuffix(OPEN))
 
 
-class Names:
+class FileNames:
     """Names made of time, seat, worker and a serial number, and of nothing that came from the web."""
 
     def __init__(self, seat: str, worker: int, clock: Callable[[], float]) -> None:

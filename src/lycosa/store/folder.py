@@ -13,6 +13,7 @@ from typing import Protocol
 
 from lycosa.errors import FolderInUse, SettingsError
 from lycosa.store.files import OPEN, maker_of
+from lycosa.url.canonical import ParsedUrl, parse_seeds
 
 WARC = ".warc.gz"
 PARQUET = ".parquet"
@@ -89,6 +90,10 @@ class CrawlFolder:
     def exists(self) -> bool:
         """Whether a crawl has begun here."""
         return self.settings.is_file() or self.pages.is_dir()
+
+    def read_seeds(self) -> list[ParsedUrl]:
+        """The seeds of the crawl; none before it has begun."""
+        return parse_seeds(self.seeds.read_text(encoding="utf-8").splitlines()) if self.seeds.exists() else []
 
     def create(self) -> None:
         """Make the folder and its parts; those there already stay as they are."""

@@ -18,10 +18,10 @@ import msgspec
 from lycosa.errors import Shortage, lost
 from lycosa.model import Links, Page, Response, Texts, Visit
 from lycosa.settings import Settings
-from lycosa.store.files import OPEN, Names, SyncFailed
+from lycosa.store.files import OPEN, FileNames, SyncFailed
 from lycosa.store.folder import JOURNAL, PARQUET, CrawlFolder
-from lycosa.store.journal import Journal, Row
-from lycosa.store.tables import MAX_BUFFER_BYTES, Batch, Part
+from lycosa.store.journal import Journal, JournalRow
+from lycosa.store.tables import MAX_BUFFER_BYTES, RowBatch, TablePart
 from lycosa.store.warc import WarcWriter
 
 _log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ NO_LINKS = Links([], [], [])
 class _Sheet(NamedTuple):
     """A part being filled, with its journal."""
 
-    part: Part
+    part: TablePart
     journal: Journal
 
 
@@ -44,7 +44,7 @@ class FolderStore:
         self._folder = folder
         self._settings = settings
         self._warc = WarcWriter(folder, worker, settings, clock)
-        self._names = Names(folder.seat, worker, clock)
+        self._names = FileNames(folder.seat, worker, clock)
         self._sheet: _Sheet | None = None
         # Full, waiting for the commit that covers their last rows.
         self._full: list[_Sheet] = []
@@ -68,7 +68,7 @@ class FolderStore:
         except OSError as error:
             raise lost(f"{self._folder.path}: cannot be written", error) from error
         texts = Texts(page.text, page.content, page.comments) if page else Texts()
-        row = Row(visit, has_text=any(texts), has_links=bool(links.targets))
+        row = JournalRow(visit, has_text=any(texts), has_links=bool(links.targets))
         try:
             sheet.journal.append(row)
         except UnicodeEncodeError:
@@ -104,7 +104,7 @@ class FolderStore:
     def _writable(self) -> _Sheet:
         if self._sheet is None:
             name = self._names.new(self._is_taken)
-            self._sheet = _Sheet(Part(self._folder, name), Journal(self._folder, name))
+            self._sheet = _Sheet(TablePart(self._folder, name), Journal(self._folder, name))
         return self._sheet
 
     def _is_taken(self, name: str) -> bool:
@@ -153,10 +153,10 @@ class FolderStore:
             self._submit(sheet.part, sheet.part.take(), completes=sheet.journal)
         self._full.clear()
 
-    def _submit(self, part: Part, batch: Batch, completes: Journal | None = None) -> None:
+    def _submit(self, part: TablePart, batch: RowBatch, completes: Journal | None = None) -> None:
         self._table_jobs.append(self._tabler.submit(self._write_table, part, batch, completes))
 
-    def _write_table(self, part: Part, batch: Batch, completes: Journal | None) -> None:
+    def _write_table(self, part: TablePart, batch: RowBatch, completes: Journal | None) -> None:
         if part.is_whole:
             try:
                 part.write(batch)

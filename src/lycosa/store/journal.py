@@ -13,6 +13,7 @@ from zlib import crc32
 
 import msgspec
 
+from lycosa.errors import SettingsError
 from lycosa.model import Visit
 from lycosa.store.files import OPEN, AppendFile
 from lycosa.store.folder import JOURNAL, PARQUET, CrawlFolder
@@ -21,7 +22,7 @@ from lycosa.store.folder import JOURNAL, PARQUET, CrawlFolder
 _PREFIX = struct.Struct("<II")
 
 
-class Row(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+class JournalRow(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     """A visit, and what the tables have of its page beside it: that can be read again from the WARC record."""
 
     visit: Visit
@@ -30,7 +31,7 @@ class Row(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Row).decode
+_decode = msgspec.msgpack.Decoder(JournalRow).decode
 
 
 class Journal:
@@ -39,7 +40,7 @@ class Journal:
     def __init__(self, folder: CrawlFolder, name: str) -> None:
         self._file = AppendFile(folder.pages / (name + JOURNAL + OPEN))
 
-    def append(self, row: Row) -> None:
+    def append(self, row: JournalRow) -> None:
         """Buffer a row; it is part of the next commit."""
         content = _encode(row)
         self._file.append(_PREFIX.pack(len(content), crc32(content)) + content)
@@ -64,20 +65,20 @@ class Journal:
         self._file.path.unlink()
 
 
-def read_rows(path: Path) -> Iterator[Row]:
-    """The rows of a journal up to the first that is torn."""
+def read_rows(path: Path) -> Iterator[JournalRow]:
+    """The rows of a journal up to the first that is torn; raises `SettingsError` if another version wrote it."""
     data = path.read_bytes()
     position = 0
     while position + _PREFIX.size <= len(data):
         length, checksum = _PREFIX.unpack_from(data, position)
         content = data[position + _PREFIX.size : position + _PREFIX.size + length]
-        if len(content) != length or crc32(content) != checksum:
+        # A tail of zeros, as a power cut leaves it, passes the checksum as an empty row.
+        if not length or len(content) != length or crc32(content) != checksum:
             return
         try:
             yield _decode(content)
         except msgspec.MsgspecError:
-            # A tail of zeros, as a power cut leaves it, passes the checksum as an empty row.
-            return
+            raise SettingsError(f"{path}: the rows are of another version of lycosa") from None
         position += _PREFIX.size + length
 
 

@@ -14,11 +14,12 @@ import duckdb
 import msgspec
 import pyarrow as pa
 
+from lycosa.errors import SettingsError
 from lycosa.model import OutcomeKind, Response, Visit
 from lycosa.store.folder import PARQUET, CrawlFolder
 from lycosa.store.journal import name_of, read_rows
 from lycosa.store.record import MAX_BODY_BYTES, Record, RecordLost, read_record, read_response, records
-from lycosa.store.tables import LINKS, plain, waiting_table
+from lycosa.store.tables import LINKS, PAGES, plain, waiting_table
 
 __all__ = [
     "RecordLost",
@@ -48,6 +49,7 @@ def connect(folder: CrawlFolder) -> duckdb.DuckDBPyConnection:
     """A DuckDB connection with the views `pages` and `links`, as the folder was at this moment; times are UTC.
 
     Visits whose part is not written yet are in `pages` too, their `text` null; their links are not in `links`.
+    Raises `SettingsError` if another version of lycosa wrote them.
     """
     # Journals first: rows that move into a part meanwhile are found there, and left out here.
     waiting = {name_of(journal): _visits(journal) for journal in folder.journals()}
@@ -57,6 +59,9 @@ def connect(folder: CrawlFolder) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
     _view(connection, "pages", pages, waiting_table([visit for visits in waiting.values() for visit in visits]))
     _view(connection, "links", links, plain(LINKS).empty_table())
+    if set(connection.table("pages").columns) != set(PAGES.names):
+        connection.close()
+        raise SettingsError(f"{folder.path}: its tables are of another version of lycosa, with other columns")
     return connection
 
 

@@ -31,7 +31,7 @@ class RecordLost(LycosaError):
     """A WARC record is not where it should be, or not whole."""
 
 
-class Member(NamedTuple):
+class WarcMember(NamedTuple):
     """A whole gzip member: where it begins, where the next one begins, and what it holds."""
 
     offset: int
@@ -127,7 +127,7 @@ def records(path: Path) -> Iterator[Record]:
             yield parse_record(path.name, member)
 
 
-def members(stream: BinaryIO, offset: int = 0, first_read: int = _STEP) -> Iterator[Member]:
+def members(stream: BinaryIO, offset: int = 0, first_read: int = _STEP) -> Iterator[WarcMember]:
     """The whole gzip members of a file from an offset on; ends at the first that is torn or is no gzip."""
     stream.seek(offset)
     data = stream.read(first_read)
@@ -146,12 +146,12 @@ def members(stream: BinaryIO, offset: int = 0, first_read: int = _STEP) -> Itera
             return
         data = inflater.unused_data
         end = position - len(data)
-        yield Member(offset, end, b"".join(parts))
+        yield WarcMember(offset, end, b"".join(parts))
         offset = end
         data = data or stream.read(_STEP)
 
 
-def parse_record(file: str, member: Member) -> Record:
+def parse_record(file: str, member: WarcMember) -> Record:
     """The record in a member; raises `RecordLost` where its header and its length do not agree."""
     content = member.content
     if not content.startswith(b"WARC/1."):

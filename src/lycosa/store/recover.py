@@ -11,10 +11,10 @@ from lycosa.model import Links, Page, Response, Texts, Visit
 from lycosa.settings import Settings
 from lycosa.store.files import SyncFailed, sync_folder
 from lycosa.store.folder import PARQUET, CrawlFolder
-from lycosa.store.journal import Row, is_done, name_of, read_rows
+from lycosa.store.journal import JournalRow, is_done, name_of, read_rows
 from lycosa.store.record import RecordLost, complete, read_record
 from lycosa.store.repair import Repair, repair
-from lycosa.store.tables import MAX_BUFFER_BYTES, Part
+from lycosa.store.tables import MAX_BUFFER_BYTES, TablePart
 
 # Reads a page again from its response, as the visit did; must not raise.
 Parse = Callable[[Visit, Response], tuple[Page, Links]]
@@ -74,11 +74,11 @@ def _known_records(journals: Sequence[Path], settings: Settings) -> dict[str, in
     return known
 
 
-def _rebuild(folder: CrawlFolder, name: str, rows: list[Row], settings: Settings, parse: Parse) -> int:
+def _rebuild(folder: CrawlFolder, name: str, rows: list[JournalRow], settings: Settings, parse: Parse) -> int:
     """Write the part that a journal stands for; returns how many rows it has. Nothing is written for none."""
     # Left by a crash between the two renames of a part.
     (folder.links / (name + PARQUET)).unlink(missing_ok=True)
-    part = Part(folder, name)
+    part = TablePart(folder, name)
     for row in rows:
         if (found := _read_again(folder, row, settings, parse)) is not None:
             part.add(row.visit, *found)
@@ -89,7 +89,7 @@ def _rebuild(folder: CrawlFolder, name: str, rows: list[Row], settings: Settings
     return part.rows
 
 
-def _read_again(folder: CrawlFolder, row: Row, settings: Settings, parse: Parse) -> tuple[Texts, Links] | None:
+def _read_again(folder: CrawlFolder, row: JournalRow, settings: Settings, parse: Parse) -> tuple[Texts, Links] | None:
     """Texts and links of a row, from its WARC record; None if that record was cut, and the row with it."""
     visit, nothing = row.visit, (Texts(), Links([], [], []))
     if visit.warc_offset < 0:

@@ -36,6 +36,7 @@ _TYPES: dict[str, pa.DataType] = {
     "fetch_seconds": pa.float32(),
     "body_bytes": pa.int64(),
     "truncated": _WORD,
+    "reason": _WORD,
     "warc_file": _WORD,
     "warc_offset": pa.int64(),
     "warc_length": pa.int64(),
@@ -77,12 +78,12 @@ _UNIQUE = {
 # Smallest and largest value help a reader to pass over row groups only where rows arrive in some order.
 _STATISTICS = ["fetched_at", "outcome", "status", "depth", "warc_offset"]
 
-# What a buffered row takes beside its texts: 32 fields; a link: two strings and three references.
+# What a buffered row takes beside its texts: 33 fields; a link: two strings and three references.
 _ROW_BYTES, _LINK_BYTES = 2_000, 200
 MAX_BUFFER_BYTES = 32 * 1024 * 1024
 
 
-class Batch(NamedTuple):
+class RowBatch(NamedTuple):
     """Rows on their way to one row group of each table."""
 
     visits: list[tuple[Any, ...]]
@@ -93,7 +94,7 @@ class Batch(NamedTuple):
     rels: list[str]
 
 
-class Part:
+class TablePart:
     """One Parquet part of both tables: `add` and `take` on one thread; `write`, `finish`, `abandon` on another."""
 
     def __init__(self, folder: CrawlFolder, name: str) -> None:
@@ -117,13 +118,13 @@ class Part:
         self.rows += 1
         self.buffered_bytes += _ROW_BYTES + sum(map(len, texts)) + _LINK_BYTES * len(links.targets)
 
-    def take(self) -> Batch:
+    def take(self) -> RowBatch:
         """What was added since the last call, to be given to `write`."""
         batch, self._batch = self._batch, _empty_batch()
         self.buffered_bytes = 0
         return batch
 
-    def write(self, batch: Batch) -> None:
+    def write(self, batch: RowBatch) -> None:
         """Write a row group of each table."""
         self.is_whole = False
         if batch.visits:
@@ -177,7 +178,7 @@ class _Table:
         self._path.unlink(missing_ok=True)
 
 
-def pages_table(batch: Batch) -> pa.Table:
+def pages_table(batch: RowBatch) -> pa.Table:
     """The rows of `pages` of a batch."""
     columns = _columns(batch.visits)
     columns |= zip(Texts._fields, zip(*batch.texts, strict=True), strict=True)
@@ -205,7 +206,7 @@ def _columns(visits: list[tuple[Any, ...]]) -> dict[str, Sequence[Any]]:
     return columns
 
 
-def links_table(batch: Batch) -> pa.Table:
+def links_table(batch: RowBatch) -> pa.Table:
     """The rows of `links` of a batch; source and moment are repeated by index, never as Python objects."""
     urls = _FIELDS.index("url")
     moments = _FIELDS.index("fetched_at")
@@ -230,5 +231,5 @@ def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
         return pa.array([value.encode("utf-8", "replace").decode() for value in values], kind)
 
 
-def _empty_batch() -> Batch:
-    return Batch([], [], [], [], [], [])
+def _empty_batch() -> RowBatch:
+    return RowBatch([], [], [], [], [], [])

@@ -20,7 +20,7 @@ from isal import isal_zlib
 
 from lycosa.model import Response
 from lycosa.settings import Settings
-from lycosa.store.files import OPEN, AppendFile, Names, publish
+from lycosa.store.files import OPEN, AppendFile, FileNames, publish
 from lycosa.store.folder import WARC, CrawlFolder
 
 IDENTICAL = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
@@ -79,7 +79,7 @@ class WarcWriter:
         self._folder = folder
         self._settings = settings
         self._clock = clock
-        self._names = Names(folder.seat, worker, clock)
+        self._names = FileNames(folder.seat, worker, clock)
         self._name = ""
         self._file: AppendFile | None = None
         self._staged: AppendFile | None = None

@@ -6,6 +6,7 @@ Knows nothing of scope, of duplicates (`rules.py`) or of what the network answer
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from enum import Enum
 from functools import lru_cache
 
@@ -13,6 +14,7 @@ import ada_url
 import msgspec
 
 import url as rust_url
+from lycosa.errors import SettingsError
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 # Spaces, dot segments and fragments go, so a text longer than the limit may give a URL within it; but not any length.
@@ -90,6 +92,17 @@ def parse_seed(raw: str, limits: UrlLimits = DEFAULT_LIMITS) -> ParsedUrl | Reje
     text = raw.strip()
     parsed = Rejection.RELATIVE if _HOST_AND_PORT.match(text) else parse(text, limits=limits)
     return parse("http://" + text.lstrip("/"), limits=limits) if parsed is Rejection.RELATIVE else parsed
+
+
+def parse_seeds(texts: Iterable[str]) -> list[ParsedUrl]:
+    """Seeds as URLs; a text that is none is the operator's to mend."""
+    seeds = []
+    for text in texts:
+        parsed = parse_seed(text)
+        if not isinstance(parsed, ParsedUrl):
+            raise SettingsError(f"seed {text!r}: {parsed.value}")
+        seeds.append(parsed)
+    return seeds
 
 
 def serialise(raw: str, base: str | None = None) -> str | Rejection:

@@ -7,10 +7,11 @@ kept where its href means the same again, so that meeting it again costs a look-
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from lycosa.settings import Settings
 from lycosa.url.canonical import (
     DEFAULT_LIMITS,
     ParsedUrl,
@@ -67,6 +68,13 @@ class LinkPolicy:
         self._scope = scope
         self._fingerprinter = fingerprinter
         self._rules = rules
+
+    @classmethod
+    def from_settings(cls, settings: Settings, seeds: Iterable[ParsedUrl], fingerprinter: Fingerprinter) -> LinkPolicy:
+        """How links are decided in a crawl with these settings and seeds."""
+        scope = Scope(seeds, settings.scope, include=settings.include, exclude=settings.exclude)
+        limits = UrlLimits(max_length=settings.max_url_length, max_path_depth=settings.max_path_depth)
+        return cls(scope, fingerprinter, rules=CanonicalRules.from_names(settings.url_rules), limits=limits)
 
     def decide(self, href: str, base: str | None = None) -> Link:
         """What a link with this href on a page with this base leads to."""

@@ -11,7 +11,7 @@ from random import Random
 from statistics import fmean
 from typing import NamedTuple
 
-from lycosa.bench.experiments.plot import Axis, Line, plot
+from lycosa.bench.experiments.plot import Axis, PlotLine, plot
 from lycosa.bench.experiments.section import Section, table
 from lycosa.bench.experiments.sketches import heavy_tailed
 from lycosa.errors import LycosaError
@@ -56,7 +56,7 @@ def simulated(clients: tuple[int, ...], domains: int, requests: int) -> Section:
         "to whoever had its domain least."
     )
     lines = [
-        Line(f"{name}, {what}", [(count, found[name][count][part]) for count in clients], colour=2 * part + place)
+        PlotLine(f"{name}, {what}", [(count, found[name][count][part]) for count in clients], colour=2 * part + place)
         for part, what in enumerate(("all", "of a domain"))
         for place, name in enumerate(ASSIGNMENTS)
     ]

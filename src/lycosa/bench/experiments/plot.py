@@ -14,7 +14,7 @@ _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _FONT = "font-family='system-ui, sans-serif'"
 
 
-class Line(NamedTuple):
+class PlotLine(NamedTuple):
     """One line of a plot. Theory is dashed and has no marks."""
 
     name: str
@@ -30,7 +30,7 @@ class Axis(NamedTuple):
     is_log: bool = False
 
 
-def plot(title: str, x: Axis, y: Axis, lines: Sequence[Line]) -> str:
+def plot(title: str, x: Axis, y: Axis, lines: Sequence[PlotLine]) -> str:
     """The plot of some lines. A value of 0 has no place on an axis in powers of ten and is left out."""
     shown = [line._replace(points=[p for p in line.points if _has_place(p, x, y)]) for line in lines]
     points = [point for line in shown for point in line.points]
@@ -100,7 +100,7 @@ def _has_place(point: tuple[float, float], x: Axis, y: Axis) -> bool:
     return not (x.is_log and point[0] <= 0) and not (y.is_log and point[1] <= 0)
 
 
-def _line(line: Line, across: _Scale, up: _Scale) -> str:
+def _line(line: PlotLine, across: _Scale, up: _Scale) -> str:
     colour = _COLOURS[line.colour % len(_COLOURS)]
     places = [(across.at(x), up.at(y)) for x, y in line.points]
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
@@ -111,7 +111,7 @@ def _line(line: Line, across: _Scale, up: _Scale) -> str:
     return drawn + "".join(f"<circle cx='{x:.1f}' cy='{y:.1f}' r='3.5' fill='{colour}'/>" for x, y in places)
 
 
-def _legend(line: Line, number: int) -> str:
+def _legend(line: PlotLine, number: int) -> str:
     x, y = WIDTH - _RIGHT + 14, _TOP + 12 + 22 * number
     colour = _COLOURS[line.colour % len(_COLOURS)]
     dash = " stroke-dasharray='6 4'" if line.is_theory else ""

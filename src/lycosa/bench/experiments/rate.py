@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from lycosa.bench.contestants import lycosa_on
-from lycosa.bench.experiments.plot import Axis, Line, plot
+from lycosa.bench.experiments.plot import Axis, PlotLine, plot
 from lycosa.bench.experiments.section import Section, table
-from lycosa.bench.run import Plan, bench
+from lycosa.bench.run import BenchPlan, bench
 from lycosa.errors import LycosaError
 
 
-def rate(workers: tuple[int, ...], plan: Plan, say: Callable[[str], None]) -> Section:
+def rate(workers: tuple[int, ...], plan: BenchPlan, say: Callable[[str], None]) -> Section:
     """The benchmark web crawled with several numbers of workers."""
     load = os.getloadavg()[0]
     result = bench(plan, [replace(lycosa_on("many", count), name=f"{count} workers") for count in workers], say)
@@ -49,6 +49,6 @@ def rate(workers: tuple[int, ...], plan: Plan, say: Callable[[str], None]) -> Se
         "Rate against workers",
         Axis("workers"),
         Axis("pages per second"),
-        [Line("measured", lines), Line("in proportion", even, is_theory=True, colour=1)],
+        [PlotLine("measured", lines), PlotLine("in proportion", even, is_theory=True, colour=1)],
     )
     return Section("Rate against workers", text, {"rate.svg": drawn})

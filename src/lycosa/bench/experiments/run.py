@@ -11,7 +11,7 @@ from lycosa.bench.experiments.rate import rate
 from lycosa.bench.experiments.scale import simulate
 from lycosa.bench.experiments.section import Section
 from lycosa.bench.experiments.sketches import bloom_error, sketch_error
-from lycosa.bench.run import Plan
+from lycosa.bench.run import BenchPlan
 
 NAMES = ("rate", "balance", "crawl", "sketch", "bloom", "scale")
 
@@ -20,7 +20,7 @@ class Effort(NamedTuple):
     """How large the experiments are."""
 
     workers: tuple[int, ...]
-    web: Plan
+    web: BenchPlan
     clients: tuple[int, ...]
     domains: int
     requests: int
@@ -35,7 +35,7 @@ class Effort(NamedTuple):
 
 FULL = Effort(
     workers=(1, 2, 4),
-    web=Plan(hosts=200, pages=25, repeat=2),
+    web=BenchPlan(hosts=200, pages=25, repeat=2),
     clients=(2, 4, 8, 16, 32),
     domains=20_000,
     requests=100_000,
@@ -49,7 +49,7 @@ FULL = Effort(
 )
 QUICK = Effort(
     workers=(1, 2),
-    web=Plan(hosts=10, pages=10),
+    web=BenchPlan(hosts=10, pages=10),
     clients=(2, 4, 8),
     domains=500,
     requests=5_000,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lycosa.bench.experiments.plot import Axis, Line, plot
+from lycosa.bench.experiments.plot import Axis, PlotLine, plot
 from lycosa.bench.experiments.section import Section, table
 from lycosa.policy.balance import coefficient_of_variation
 from lycosa.policy.ring import Ring
@@ -74,7 +74,7 @@ class RingShares(NamedTuple):
     table_bytes: int
 
 
-class Partition(NamedTuple):
+class SimPartition(NamedTuple):
     """One partition under the balanced assignment: unevenness of all visits, and of the domains that every worker could
     have had; and by how many visits of a domain two workers differ at most."""
 
@@ -101,7 +101,7 @@ def simulate(workers: int, hosts: int) -> Section:
         Axis("hours"),
         Axis("share of the wanted pages"),
         [
-            Line(name, week.curve(), colour=place)
+            PlotLine(name, week.curve(), colour=place)
             for place, (name, week) in enumerate(zip(("ring", "balanced"), weeks[SCARCE, 1.0], strict=True))
         ],
     )
@@ -142,7 +142,7 @@ def _ring(workers: int, points: npt.NDArray[np.int64], owners: npt.NDArray[np.in
     )
 
 
-def _balanced_partition(workers: int, hosts: int) -> Partition:
+def _balanced_partition(workers: int, hosts: int) -> SimPartition:
     """Every visit to whoever had its domain least, by sketches of the size that a partition has."""
     draw = np.random.default_rng(2)
     visits = np.minimum(draw.pareto(1.1, hosts) + 1, 20 * workers).astype(np.int64)
@@ -166,7 +166,7 @@ def _balanced_partition(workers: int, hosts: int) -> Partition:
         if int(host) in largest:
             largest[int(host)][chosen] += 1
     often = [counts for counts in largest.values() if counts.sum() >= 2 * workers]
-    return Partition(
+    return SimPartition(
         len(stream),
         coefficient_of_variation(load.tolist()),
         float(np.mean([coefficient_of_variation(counts.tolist()) for counts in often])) if often else 0.0,
@@ -207,7 +207,7 @@ def _about(web: Hosts, workers: int, hosts: int) -> str:
     )
 
 
-def _about_assignments(ring: RingShares, partition: Partition, workers: int) -> str:
+def _about_assignments(ring: RingShares, partition: SimPartition, workers: int) -> str:
     sketches = SKETCH_ROWS * SKETCH_COUNTERS * 4 * workers
     rows = [
         ("largest share of the hosts, over the mean", f"{ring.most:.2f}", "-"),

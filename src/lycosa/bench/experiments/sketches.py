@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 
-from lycosa.bench.experiments.plot import Axis, Line, plot
+from lycosa.bench.experiments.plot import Axis, PlotLine, plot
 from lycosa.bench.experiments.section import Section, table
 from lycosa.frontier.bloom import BloomFilter
 from lycosa.policy.sketch import CountMinSketch
@@ -68,7 +68,11 @@ def sketch_error(names: int, total: int) -> Section:
         "Count-min sketch: by how much a count is too high",
         Axis("memory of the sketch, kB", is_log=True),
         Axis("requests", is_log=True),
-        [Line("mean", mean), Line("most", largest, colour=1), Line("bound e/width", bound, is_theory=True, colour=1)],
+        [
+            PlotLine("mean", mean),
+            PlotLine("most", largest, colour=1),
+            PlotLine("bound e/width", bound, is_theory=True, colour=1),
+        ],
     )
     return Section("Domain counters: error of the count-min sketch", text, {"sketch.svg": drawn})
 
@@ -104,7 +108,7 @@ def bloom_error(items: int) -> Section:
         Axis("bits per URL"),
         Axis("share", is_log=True),
         [
-            Line(name, points, is_theory="theory" in name, colour=int(name.startswith("blocked")))
+            PlotLine(name, points, is_theory="theory" in name, colour=int(name.startswith("blocked")))
             for name, points in lines.items()
         ],
     )

@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from lycosa.bench.quality.readers import Answer, Ours, Reader, Say
-from lycosa.bench.quality.scoring import Tally
-from lycosa.bench.quality.sets import Page, names_of, pages_of, size_of
+from lycosa.bench.quality.readers import ContentReader, Ours, ReaderAnswer, Say
+from lycosa.bench.quality.scoring import ScoreTally
+from lycosa.bench.quality.sets import LabelledPage, names_of, pages_of, size_of
 from lycosa.page.content import extract
 
 OURS = "lycosa"
@@ -70,19 +70,21 @@ class ContentFigures(NamedTuple):
     pages: dict[str, int]
 
 
-def our_reader() -> Reader:
+def our_reader() -> ContentReader:
     """Main content as the crawl extracts it."""
     return Ours(OURS, lambda page: extract(*page).text, prepare=lambda question: (question["html"], question["url"]))
 
 
-def measure_content(data: Path, readers: list[Reader], max_pages: int, max_seconds: float, say: Say) -> ContentFigures:
+def measure_content(
+    data: Path, readers: list[ContentReader], max_pages: int, max_seconds: float, say: Say
+) -> ContentFigures:
     """Every reader on the same pages, in turns; a set whose share of the time is over ends early for all."""
     sizes = {name: min(max_pages, size_of(data, name)) for name in names_of(data)}
     figures = ContentFigures({reader.name: {} for reader in readers}, {}, {})
     figures.seconds.update({reader.name: [[] for _ in SIZES] for reader in readers})
     for name, size in sizes.items():
         until = monotonic() + max_seconds * size / sum(sizes.values())
-        tallies = {reader.name: Tally() for reader in readers}
+        tallies = {reader.name: ScoreTally() for reader in readers}
         for page, answers in _answers(islice(pages_of(data, name), max_pages), readers, until):
             figures.pages[name] = figures.pages.get(name, 0) + 1
             kind = next(at for at, (low, high) in enumerate(SIZES) if low <= len(page.html) < high)
@@ -95,7 +97,9 @@ def measure_content(data: Path, readers: list[Reader], max_pages: int, max_secon
     return figures
 
 
-def _answers(pages: Iterator[Page], readers: list[Reader], until: float) -> Iterator[tuple[Page, dict[str, Answer]]]:
+def _answers(
+    pages: Iterator[LabelledPage], readers: list[ContentReader], until: float
+) -> Iterator[tuple[LabelledPage, dict[str, ReaderAnswer]]]:
     for page in pages:
         if monotonic() > until:
             return

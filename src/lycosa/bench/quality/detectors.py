@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from lycosa.bench.quality.encodings import UNREAD_CHARSETS, Labelled, is_codec, labelled_files, pages_written_anew
-from lycosa.bench.quality.readers import Ours, Reader, Say
+from lycosa.bench.quality.readers import ContentReader, Ours, Say
 from lycosa.page.encoding import charset_of_label, decode
 
 OURS = "lycosa"
@@ -29,12 +29,12 @@ class EncodingFigures(NamedTuple):
 LABELLED, READ, UNREAD = "labelled files", "real pages, charsets of browsers", "real pages, other charsets"
 
 
-def our_reader() -> Reader:
+def our_reader() -> ContentReader:
     """The text of a page that declares nothing."""
     return Ours(OURS, lambda body: decode(body).text, prepare=lambda question: b64decode(question["body"]))
 
 
-def measure_encodings(data: Path, readers: list[Reader], say: Say) -> EncodingFigures:
+def measure_encodings(data: Path, readers: list[ContentReader], say: Say) -> EncodingFigures:
     """Every reader on the same files, in turns."""
     figures = EncodingFigures({reader.name: Counter() for reader in readers}, {}, Counter(), [])
     figures.seconds.update({reader.name: [] for reader in readers})

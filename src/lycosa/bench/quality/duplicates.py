@@ -23,7 +23,7 @@ from lycosa.dedupe.signature import signature_of
 from lycosa.dedupe.tokens import tokens_of
 from lycosa.page.parser import PageParser
 from lycosa.settings import Settings
-from lycosa.simweb.layout import STATUS_OF, Kind, Layout, PageRef
+from lycosa.simweb.layout import STATUS_OF, Layout, PageKind, PageRef
 from lycosa.simweb.plan import WebPlan
 from lycosa.simweb.render import Renderer
 
@@ -35,7 +35,7 @@ _STEPS = (0.7, 0.8, 0.88, 0.89, 0.9, 0.91, 0.92, 1.01)
 _COST_TURNS = 5
 
 
-class Found(NamedTuple):
+class PairCounts(NamedTuple):
     """Pairs that belong together, pairs that were put together, and pairs that are both."""
 
     true: int
@@ -64,7 +64,7 @@ class DuplicateFigures(NamedTuple):
     """What was found of planted copies and of edits, and the seconds a signature takes, by kind of text."""
 
     planted_pages: int
-    planted: Found
+    planted: PairCounts
     edited_texts: int
     edits: list[Edit]
     seconds: dict[str, list[float]]
@@ -92,19 +92,19 @@ def simulated_texts(hosts: int) -> list[tuple[str, PageRef]]:
         for number in range(layout.plan.pages_per_host):
             ref = PageRef(host, number)
             kind = layout.kind(ref)
-            if kind is Kind.REDIRECT or STATUS_OF.get(kind, 200) != 200:
+            if kind is PageKind.REDIRECT or STATUS_OF.get(kind, 200) != 200:
                 continue
             page = parser.parse(b"".join(renderer.page(ref, 0)), content_type)
             texts.append((page.text, layout.content_of(ref)))
     return texts
 
 
-def found_of_planted(texts: Sequence[tuple[str, PageRef]], seed: int) -> Found:
+def found_of_planted(texts: Sequence[tuple[str, PageRef]], seed: int) -> PairCounts:
     """The groups of pages that arrive in an order drawn by lot."""
     shuffled = random.Random(seed).sample(texts, len(texts))
     groups = [placement.group for placement in MemoryContentGroups().group_of([signature_of(t) for t, _ in shuffled])]
     originals = [original for _, original in shuffled]
-    return Found(pairs(originals), pairs(groups), pairs(zip(groups, originals, strict=True)))
+    return PairCounts(pairs(originals), pairs(groups), pairs(zip(groups, originals, strict=True)))
 
 
 def pairs(names: Iterable[Hashable]) -> int:
@@ -160,10 +160,10 @@ def edit(text: str, wanted: float, draws: random.Random) -> str:
     return "".join(words)
 
 
-def found_of_edits(edits: Iterable[Edit]) -> Found:
+def found_of_edits(edits: Iterable[Edit]) -> PairCounts:
     """An edit that leaves as much as the threshold says belongs with its original."""
     some = list(edits)
-    return Found(
+    return PairCounts(
         sum(each.resemblance >= THRESHOLD for each in some),
         sum(each.is_together for each in some),
         sum(each.is_together and each.resemblance >= THRESHOLD for each in some),

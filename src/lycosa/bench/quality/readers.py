@@ -18,19 +18,19 @@ _STOP_SECONDS = 10
 Say = Callable[[str], None]
 
 
-class Answer(NamedTuple):
+class ReaderAnswer(NamedTuple):
     """What was found, and the seconds of CPU it took."""
 
     found: str
     seconds: float
 
 
-class Reader(Protocol):
+class ContentReader(Protocol):
     """Something with a name that answers questions."""
 
     name: str
 
-    def ask(self, question: dict[str, str]) -> Answer:
+    def ask(self, question: dict[str, str]) -> ReaderAnswer:
         """The answer; empty if it failed."""
         ...
 
@@ -43,12 +43,12 @@ class Ours:
         self._answer = answer
         self._prepare = prepare
 
-    def ask(self, question: dict[str, str]) -> Answer:
+    def ask(self, question: dict[str, str]) -> ReaderAnswer:
         """The answer of this process; its errors are not hidden."""
         asked = self._prepare(question)
         started = process_time()
         found = self._answer(asked)
-        return Answer(found, process_time() - started)
+        return ReaderAnswer(found, process_time() - started)
 
 
 class Peer:
@@ -58,13 +58,13 @@ class Peer:
         self.name = name
         self._process = process
 
-    def ask(self, question: dict[str, str]) -> Answer:
+    def ask(self, question: dict[str, str]) -> ReaderAnswer:
         """The answer; of a process that has died, always an empty one."""
         try:
             given = self._exchange(json.dumps(question))
         except (OSError, ValueError):
-            return Answer("", 0.0)
-        return Answer(given["found"], given["seconds"])
+            return ReaderAnswer("", 0.0)
+        return ReaderAnswer(given["found"], given["seconds"])
 
     def missing(self) -> str:
         """Why it cannot be asked; empty if it can. To be called once, before anything is asked."""
@@ -88,10 +88,10 @@ class Peer:
 
 
 @contextmanager
-def open_peers(python: Path, names: Sequence[str], say: Say) -> Iterator[list[Reader]]:
+def open_peers(python: Path, names: Sequence[str], say: Say) -> Iterator[list[ContentReader]]:
     """Those of the peers that are installed beside this interpreter, each started and ready."""
     processes: list[subprocess.Popen[str]] = []
-    found: list[Reader] = []
+    found: list[ContentReader] = []
     try:
         for name in names if python.exists() else ():
             command = [str(python), str(_SCRIPT), name]

@@ -44,7 +44,7 @@ def _squeezed(text: str) -> str:
     return re.sub(r"\s+", " ", text)
 
 
-class Tally:
+class ScoreTally:
     """What one extractor found on one set."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 
-class Page(NamedTuple):
+class LabelledPage(NamedTuple):
     """A page and what is true of it: `id`, perhaps `url`, and `text` or the segments `with` and `without`."""
 
     truth: dict[str, Any]
@@ -37,7 +37,7 @@ def size_of(data: Path, name: str) -> int:
         return sum(1 for _ in rows)
 
 
-def pages_of(data: Path, name: str) -> Iterator[Page]:
+def pages_of(data: Path, name: str) -> Iterator[LabelledPage]:
     """The labelled pages of a set."""
     folder = data / "extraction" / name
     with (folder / "truth.jsonl").open(encoding="utf-8") as rows:
@@ -45,4 +45,4 @@ def pages_of(data: Path, name: str) -> Iterator[Page]:
     with gzip.open(folder / "html.jsonl.gz", "rt", encoding="utf-8") as rows:
         for row in map(json.loads, rows):
             if row["id"] in truths:
-                yield Page(truths[row["id"]], row["html"])
+                yield LabelledPage(truths[row["id"]], row["html"])

@@ -20,7 +20,7 @@ from lycosa.frontier.poison import UNREADABLE
 from lycosa.frontier.records import decode_state
 from lycosa.frontier.redis.connection import TROUBLE, Connection, Patience
 from lycosa.frontier.redis.rounds import Member, Read, Round, Write
-from lycosa.frontier.redis.wire import Command, Wire, first_error, pack_all
+from lycosa.frontier.redis.wire import Command, Wire, first_error, pack
 
 # From the moment a new primary is chosen until everybody is told.
 FAIL_OVER_SECONDS = 15.0
@@ -154,7 +154,7 @@ class Channel:
 
     def _watch(self, members: list[Member]) -> bytes:
         if self._last_watch[0] != members:
-            self._last_watch = members, pack_all(_watch_commands(members))
+            self._last_watch = members, pack(_watch_commands(members))
         return self._last_watch[1]
 
     async def _guard(self, wire: Wire, patience: Patience) -> None:

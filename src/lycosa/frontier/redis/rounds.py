@@ -11,9 +11,9 @@ from redis.exceptions import ResponseError
 
 from lycosa.errors import BackendLost
 from lycosa.frontier.redis.connection import CONFIRM_MILLISECONDS, passing
-from lycosa.frontier.redis.wire import Command, first_error, pack, pack_all
+from lycosa.frontier.redis.wire import Command, first_error, pack
 
-_MULTI, _EXEC = pack(("MULTI",)), pack(("EXEC",))
+_MULTI, _EXEC = pack([("MULTI",)]), pack([("EXEC",)])
 
 
 class Member:
@@ -38,7 +38,7 @@ class Write:
 
     def __init__(self, member: Member, commands: Sequence[Command], state: bytes | None) -> None:
         self.member = member
-        self.packed, self.count = pack_all(commands), len(commands)
+        self.packed, self.count = pack(commands), len(commands)
         self.state = state
         self.has_failed = False  # one of them did, where others may have taken effect
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -58,7 +58,7 @@ class Read:
 
     def prepare(self) -> None:
         commands = self.ask()
-        self.packed, self.count = pack_all(commands), len(commands)
+        self.packed, self.count = pack(commands), len(commands)
 
 
 class Round:
@@ -96,7 +96,7 @@ class Round:
         packed = [read.packed for read in self.reads]
         count = sum(read.count for read in self.reads)
         if self.writes:
-            confirm = [pack(("WAIT", replicas, CONFIRM_MILLISECONDS))] if replicas else []
+            confirm = [pack([("WAIT", replicas, CONFIRM_MILLISECONDS)])] if replicas else []
             packed = [_MULTI, *(write.packed for write in self.writes), _EXEC, *confirm, *packed, watch]
             count += 2 + sum(write.count for write in self.writes) + len(confirm) + 2
         return b"".join(packed), count

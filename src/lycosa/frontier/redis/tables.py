@@ -16,7 +16,7 @@ from lycosa.frontier.redis.channel import Channel, NotOwner
 from lycosa.frontier.redis.connection import script_text
 from lycosa.frontier.redis.known import Buckets, number_of, pack_buckets, read_buckets
 from lycosa.frontier.redis.rounds import Member
-from lycosa.frontier.redis.wire import Command, pack_numbers
+from lycosa.frontier.redis.wire import Command
 from lycosa.frontier.tables import (
     CONTENTS,
     DELAYED,
@@ -148,7 +148,7 @@ class RedisTables:
             numbers = [number_of(fingerprint) for fingerprint, says in known.items() if says is is_known]
             self._known_urls += len(numbers) if is_known else -len(numbers)
             for bucket, some in self._buckets.by_bucket(numbers).items():
-                yield pack_numbers(word, self._bucket_key(bucket), some)
+                yield (word, self._bucket_key(bucket), *some)
 
     def _split_commands(self) -> Iterable[Command]:
         """From here on everybody writes by the new buckets, and asks by them: questions are made when they are sent."""
@@ -205,7 +205,7 @@ def _ordered_commands(key: bytes, rows: Mapping[bytes, bytes | None]) -> Iterabl
 
 def _question(key: bytes, numbers: Sequence[int]) -> Command:
     # Mostly one, and its answer is no list.
-    return pack_numbers(b"SMISMEMBER" if len(numbers) > 1 else b"SISMEMBER", key, numbers)
+    return (b"SMISMEMBER" if len(numbers) > 1 else b"SISMEMBER", key, *numbers)
 
 
 def ordered_row(key: bytes, row_key: bytes) -> Command:

@@ -4,7 +4,7 @@
 how the model is made and how good it is: docs/quality.md. Knows nothing of links, of fetching or of the crawl.
 """
 
-from lycosa.page.content.extract import Block, Content, Found, content_of, explain, extract, model
+from lycosa.page.content.extract import Block, Content, FoundContent, content_of, explain, extract, model
 from lycosa.page.content.rules import NO_RULES, ContentRules
 
-__all__ = ["NO_RULES", "Block", "Content", "ContentRules", "Found", "content_of", "explain", "extract", "model"]
+__all__ = ["NO_RULES", "Block", "Content", "ContentRules", "FoundContent", "content_of", "explain", "extract", "model"]

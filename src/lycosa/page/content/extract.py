@@ -50,7 +50,7 @@ class Block(NamedTuple):
     is_content: bool
 
 
-class Found(NamedTuple):
+class FoundContent(NamedTuple):
     """What the extension finds, before one of several titles, authors and dates is chosen."""
 
     text: str
@@ -74,13 +74,13 @@ class Found(NamedTuple):
 def extract(html: str, url: str = "", rules: ContentRules = NO_RULES) -> Content:
     """The content of any text whatever; a page without any gives an empty one."""
     found, _ = model().extract(html)
-    return content_of(Found._make(found), html, url, rules)
+    return content_of(FoundContent._make(found), html, url, rules)
 
 
 def explain(html: str, url: str = "", rules: ContentRules = NO_RULES) -> tuple[Content, list[Block]]:
     """The content, and every block of the page with its scores, in the page's order."""
     found, blocks = model().extract(html, True)
-    return content_of(Found._make(found), html, url, rules), [Block(*block) for block in blocks or []]
+    return content_of(FoundContent._make(found), html, url, rules), [Block(*block) for block in blocks or []]
 
 
 @cache
@@ -89,7 +89,7 @@ def model() -> Model:
     return Model(files(__package__).joinpath("content.model").read_bytes())
 
 
-def content_of(found: Found, html: str | bytes, url: str, rules: ContentRules) -> Content:
+def content_of(found: FoundContent, html: str | bytes, url: str, rules: ContentRules) -> Content:
     """What was found, put into the words of a page; `html` is read again only where a rule wants it."""
     text, chosen = found.text, ""
     if len(text) < _LITTLE_TEXT and len(found.body) > 2 * len(text):
@@ -117,14 +117,14 @@ def _selected(html: str | bytes, selector: str) -> str:
     return "\n".join(filter(None, (lay_out(element.html) for element in outermost)))
 
 
-def _title(found: Found) -> str:
+def _title(found: FoundContent) -> str:
     """The title for other sites to show, else the heading that <title> repeats, else <title>."""
     if declared := found.og_title or found.ld_title:
         return declared
     return found.heading if found.heading and found.heading in found.title else found.title or found.heading
 
 
-def _published(found: Found, url: str) -> str:
+def _published(found: FoundContent, url: str) -> str:
     """What the page declares, then what its URL says, then what it shows."""
     for date in (found.ld_published, found.published):
         if date and (declared := iso_date(date)):

@@ -11,7 +11,7 @@ from functools import cache
 
 import brotli
 
-from ..server import Exchange
+from ..server import ServedExchange
 from .registry import answers, hostile
 
 # Said, not only done: a client that finds a kept connection closed might ask again, and would be seen twice.
@@ -227,13 +227,13 @@ answers(
 
 
 @hostile("M")
-async def reset(exchange: Exchange) -> None:
+async def reset(exchange: ServedExchange) -> None:
     """The connection is reset in place of an answer."""
     exchange.abort()
 
 
 @hostile("M")
-async def reset_in_body(exchange: Exchange) -> None:
+async def reset_in_body(exchange: ServedExchange) -> None:
     """The connection is reset in the middle of the body."""
     exchange.send(OK + b"Content-Length: 100000\r\n\r\n" + PAGE)
     await exchange.drain()
@@ -241,7 +241,7 @@ async def reset_in_body(exchange: Exchange) -> None:
 
 
 @hostile("M")
-async def redirect_loop(exchange: Exchange) -> None:
+async def redirect_loop(exchange: ServedExchange) -> None:
     """Every URL redirects to the one with a further letter, and the tenth to the first."""
     path = exchange.ask.target
     to = f"{path}x" if not path.endswith("x" * 10) else path.rstrip("x") or "/"
@@ -250,7 +250,7 @@ async def redirect_loop(exchange: Exchange) -> None:
 
 
 @hostile("M")
-async def redirect_to_itself(exchange: Exchange) -> None:
+async def redirect_to_itself(exchange: ServedExchange) -> None:
     """Every URL redirects to itself."""
     exchange.send(page(b"", f"Location: {exchange.ask.target}", status="302 Found"))
     exchange.close()
@@ -367,7 +367,7 @@ answers(
 
 
 @hostile("M")
-async def refresh_loop(exchange: Exchange) -> None:
+async def refresh_loop(exchange: ServedExchange) -> None:
     """A page that refreshes to itself and to its twin, for ever."""
     twin = "/two" if exchange.ask.target != "/two" else "/"
     body = f'<meta http-equiv="refresh" content="0"><meta http-equiv="refresh" content="0;url={twin}">'

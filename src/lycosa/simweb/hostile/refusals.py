@@ -6,7 +6,7 @@ from collections import Counter
 from email.utils import formatdate
 
 from ..http import make_reply
-from ..server import Behaviour, Exchange
+from ..server import Behaviour, ServedExchange
 from .malformed import PAGE, page
 from .registry import answers
 
@@ -116,7 +116,7 @@ def ban_after(requests: int, refusal: Behaviour | None = None) -> Behaviour:
     """A host that answers so many requests and then refuses every further one: with 403, or in its own way."""
     seen: Counter[str] = Counter()
 
-    async def behave(exchange: Exchange) -> None:
+    async def behave(exchange: ServedExchange) -> None:
         seen[exchange.ask.name] += 1
         if seen[exchange.ask.name] > requests:
             if refusal is None:

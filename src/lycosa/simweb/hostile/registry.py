@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ..server import Behaviour, Exchange
+from ..server import Behaviour, ServedExchange
 
 
 class Hostile(NamedTuple):
@@ -36,7 +36,7 @@ def hostile(part: str) -> Callable[[Behaviour], Behaviour]:
 def answers(part: str, name: str, says: str, data: bytes | Callable[[], bytes]) -> None:
     """Register a behaviour that sends these bytes and closes; megabytes are made when they are first asked for."""
 
-    async def behave(exchange: Exchange) -> None:
+    async def behave(exchange: ServedExchange) -> None:
         exchange.send(data() if callable(data) else data)
         await exchange.drain()
         exchange.close()

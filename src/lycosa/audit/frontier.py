@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from lycosa.audit.files import Row
-from lycosa.audit.report import Report, Rule
-from lycosa.build import make_discovery, page_parser, read_seeds
+from lycosa.audit.files import AuditRow
+from lycosa.audit.report import AuditReport, Rule
+from lycosa.build import make_discovery, page_parser
 from lycosa.frontier.view import CrawlView
 from lycosa.model import OutcomeKind, Target
 from lycosa.settings import Settings
@@ -22,7 +22,7 @@ def queued_urls(view: CrawlView) -> set[str]:
     return {target.url for target in view.queued()} | {target.url for _, target in view.retries()}
 
 
-def look_at_counters(view: CrawlView, report: Report) -> None:
+def look_at_counters(view: CrawlView, report: AuditReport) -> None:
     """Every counter that a table can be counted for."""
     counts, sums = view.counts(), view.sums()
     for name, says, found in sums:
@@ -39,13 +39,13 @@ def look_at_counters(view: CrawlView, report: Report) -> None:
         report.add(Rule.LATE, "a settlement")
 
 
-def look_for_stranded(view: CrawlView, report: Report) -> None:
+def look_for_stranded(view: CrawlView, report: AuditReport) -> None:
     """Hosts with something queued that neither wait for their turn nor rest until a time."""
     for host in view.stranded():
         report.add(Rule.STRANDED, host.name, f"{host.queued:,} queued")
 
 
-def look_for_pages_without_row(view: CrawlView, rows: Sequence[Row], report: Report) -> None:
+def look_for_pages_without_row(view: CrawlView, rows: Sequence[AuditRow], report: AuditReport) -> None:
     """Pages that the frontier holds for kept, and counts of them, against the pages table."""
     urls = {row.url for row in rows if row.outcome in ("stored", "duplicate", "unchanged")}
     for past in view.histories():
@@ -61,13 +61,13 @@ def look_for_pages_without_row(view: CrawlView, rows: Sequence[Row], report: Rep
 
 
 def look_for_lost_links(
-    folder: CrawlFolder, view: CrawlView, rows: Iterable[Row], settings: Settings, report: Report
+    folder: CrawlFolder, view: CrawlView, rows: Iterable[AuditRow], settings: Settings, report: AuditReport
 ) -> None:
     """Links of kept pages that the frontier does not know. Every page is read once more, by the crawl's own rules."""
     if not view.is_exact:
         return
     parser = page_parser(settings)
-    discovery = make_discovery(settings, read_seeds(folder), view.crawl_key())
+    discovery = make_discovery(settings, folder.read_seeds(), view.crawl_key())
     looked_at, known = 0, set[bytes]()
     for row in rows:
         if row.outcome not in ("stored", "duplicate") or row.warc_offset < 0:

@@ -1,0 +1,71 @@
+"""What a crawl's folder remembers for its next start: settings, seeds, and which shared crawl it took part in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from socket import gethostname
+
+import msgspec
+
+from lycosa.frontier.redis.address import has_password, is_redis, parse_address, redacted
+from lycosa.settings import Settings, as_toml, common
+from lycosa.store.files import replace_file
+from lycosa.store.folder import CrawlFolder, Lock, take_seat
+from lycosa.url.canonical import ParsedUrl
+
+# Beside the content groups: which crawl of a shared frontier this folder has taken part in.
+JOINED = "joined"
+
+
+def hold_folder(folder: CrawlFolder, settings: Settings) -> tuple[CrawlFolder, Lock]:
+    """The folder of a crawl, made and held against others; where machines crawl together, a seat in it."""
+    if is_redis(settings.frontier):
+        return take_seat(folder, settings.machine or gethostname())
+    folder.create()
+    return folder, folder.lock()
+
+
+def write_settings(folder: CrawlFolder, settings: Settings) -> None:
+    """Keep the settings in force; in a folder of several machines, those that all share too."""
+    _write_settings(folder.own_settings, settings, folder.home)
+    if folder.seat:
+        shown = common(settings)
+        if folder.away:
+            # On its way to a store that others may read.
+            shown = msgspec.structs.replace(shown, frontier=redacted(shown.frontier))
+        _write_settings(folder.settings, shown, folder.home)
+
+
+def _write_settings(path: Path, settings: Settings, beside: Path) -> None:
+    """A password is nobody's but the owner's of the crawl."""
+    replace_file(path, as_toml(settings), beside, is_private=has_password(settings.frontier))
+
+
+def write_seeds(folder: CrawlFolder, seeds: Iterable[ParsedUrl]) -> None:
+    """Add seeds to those the folder knows: they make the scope of the crawl, also after a restart."""
+    known = [seed.url for seed in folder.read_seeds()]
+    urls = dict.fromkeys(known + [seed.url for seed in seeds])
+    replace_file(folder.seeds, "".join(f"{url}\n" for url in urls), folder.home)
+
+
+def machine_name(folder: Path) -> str:
+    """Whoever has locked this folder on this machine is the only one of this name."""
+    return f"{gethostname()}:{folder.resolve()}"
+
+
+def joined_before(address: str, folder: Path) -> str:
+    """The id of the crawl at this address, if it was crawled from this folder before; else empty."""
+    path = folder / JOINED
+    place, _, crawl = path.read_text(encoding="utf-8").strip().rpartition(" ") if path.exists() else ("", "", "")
+    return crawl if place == _place_of(address) else ""
+
+
+def note_joined(address: str, crawl_id: str, folder: Path) -> None:
+    """Remember which crawl at this address this folder takes part in: an emptied server is not begun anew."""
+    replace_file(folder / JOINED, f"{_place_of(address)} {crawl_id}\n", folder)
+
+
+def _place_of(address: str) -> str:
+    """Where a shared frontier is, without anything that does not tell it from others."""
+    return str(parse_address(address))

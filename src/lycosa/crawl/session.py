@@ -1,0 +1,292 @@
+"""A crawl from lock to close, once for the command and for programs.
+
+Knows the order of things and what is waited for. Which frontier it is, who visits and how pages are read again is
+given to it (see `Parts`): `build.py` chooses.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Iterator, Sequence, Set
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self, TypeVar
+
+from lycosa.clock import Clock, steady_clock
+from lycosa.crawl.dispatcher import CentralDispatcher
+from lycosa.crawl.restart import hold_folder, write_seeds, write_settings
+from lycosa.crawl.shortage import ShortageWait
+from lycosa.errors import BackendLost, FolderInUse, Shortage, lost
+from lycosa.model import Settlement, Target
+from lycosa.ports import Counts, CrawlFrontier
+from lycosa.settings import Settings
+from lycosa.store.files import SyncFailed
+from lycosa.store.folder import CrawlFolder, Lock
+from lycosa.store.objects import Objects
+from lycosa.store.recover import Parse, Recovery, recover
+from lycosa.store.shipper import Shipper
+from lycosa.url.canonical import ParsedUrl
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+
+SEEDS_AT_ONCE = 1000
+# How long an object store may be away at the end of a crawl.
+SHIPPING_SECONDS = 600.0
+
+
+class Ending(Enum):
+    """How a crawl ended."""
+
+    FINISHED = "finished"
+    INCOMPLETE = "incomplete"
+    STOPPED = "stopped"
+
+
+class Crew(Protocol):
+    """Those who visit, from one opening of the frontier to its closing."""
+
+    @property
+    def restarts(self) -> int:
+        """How often one of them died and was replaced."""
+
+    async def work(self, frontier: CrawlFrontier, dispatcher: CentralDispatcher) -> None:
+        """Visit until the dispatcher says that it is over. Raises `BackendLost`."""
+
+    def stop(self) -> None:
+        """What is under way may end, but must not keep the crawl from ending. The second call ends it at once."""
+
+
+class Parts(Protocol):
+    """What a session is made of."""
+
+    def worker_count(self, settings: Settings) -> int: ...
+
+    async def agree(
+        self, settings: Settings, seeds: Sequence[ParsedUrl], asked: Set[str], folder: Path
+    ) -> tuple[Settings, list[ParsedUrl]]:
+        """The settings and seeds by which all machines of a crawl go."""
+
+    async def open_frontier(self, settings: Settings, folder: Path, workers: int, clock: Clock) -> CrawlFrontier: ...
+
+    def begin_seconds(self, settings: Settings) -> float:
+        """Within which time a visit must begin after its lease was given."""
+
+    def seed_targets(self, settings: Settings, seeds: Sequence[ParsedUrl], crawl_key: bytes) -> list[Target]: ...
+
+    def reader(self, settings: Settings, folder: CrawlFolder) -> Parse:
+        """Reads pages again, exactly as visits read them."""
+
+    def make_crew(self, session: Session, lock: Lock) -> Crew: ...
+
+
+class Session:
+    """One run of a crawl in its folder. `with` holds the folder; `run` crawls."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        folder: CrawlFolder,
+        settings_for: Callable[[CrawlFolder], Settings],
+        *,
+        asked: Set[str] = frozenset(),
+        objects: Objects | None = None,
+        on_settled: Callable[[Sequence[Settlement]], None] = lambda settlements: None,
+    ) -> None:
+        self._parts = parts
+        self._settings_for = settings_for  # a seat in a folder may have settings of its own
+        self._asked = asked  # settings that the operator named, rather than found in the folder
+        self._objects = objects  # where files go; None: they stay in the folder
+        self._shipper: Shipper | None = None
+        self._is_shipping = False
+        self._on_settled = on_settled
+        self._clock = steady_clock()
+        self._lock: Lock | None = None
+        self._crew: Crew | None = None
+        self._frontier: CrawlFrontier | None = None
+        self._dispatcher: CentralDispatcher | None = None
+        self._last_counts = Counts()
+        self._earlier_restarts = 0
+        self._stopping = asyncio.Event()
+        self._at_once = asyncio.Event()
+        self.folder = folder
+        self.settings = settings_for(folder)
+        self.paused = ""  # why nothing is dispatched, while the machine lacks something
+        self.recovery: Recovery | None = None
+
+    def __enter__(self) -> Self:
+        self.folder, self._lock = hold_folder(self.folder, self.settings)
+        self.settings = self._settings_for(self.folder)
+        self._shipper = Shipper(self.folder, self._objects) if self._objects else None
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        assert self._lock
+        self._lock.release()
+
+    @property
+    def workers(self) -> int:
+        return self._parts.worker_count(self.settings)
+
+    @property
+    def restarts(self) -> int:
+        """How often a worker died and was replaced."""
+        return self._earlier_restarts + (self._crew.restarts if self._crew else 0)
+
+    def counts(self) -> Counts:
+        """Where all known URLs are."""
+        return self._frontier.counts() if self._frontier else self._last_counts
+
+    def waits_until(self) -> float | None:
+        """When a retry or back-off is due, if that is all that is left."""
+        return self._frontier.idle_until() if self._frontier else None
+
+    async def run(self, seeds: Sequence[ParsedUrl], *, revisit: bool = False) -> Ending:
+        """Crawl until there is nothing left to do, or until `stop`. Finished means: all is where it should be."""
+        ending = await self._crawl(seeds, revisit=revisit)
+        if self._shipper and not await self._ship_rest(self._shipper):
+            return Ending.STOPPED
+        return ending
+
+    def stop(self) -> None:
+        """No new requests; what is under way is finished and kept. The second call stops at once."""
+        if self._stopping.is_set():
+            self._at_once.set()
+        self._stopping.set()
+        if self._shipper and self._is_shipping:
+            self._shipper.finish(0)
+        if self._crew:
+            self._crew.stop()
+        if self._dispatcher:
+            self._dispatcher.close()
+        if self._frontier:
+            self._frontier.give_up()
+
+    async def _crawl(self, seeds: Sequence[ParsedUrl], *, revisit: bool) -> Ending:
+        agreed = await self._unless_stopped(self._parts.agree(self.settings, seeds, self._asked, self.folder.frontier))
+        if agreed is None:
+            return Ending.STOPPED
+        self.settings, seeds = agreed
+        shortage_wait = ShortageWait(self.folder.path)
+        while True:
+            try:
+                return await self._run_once(seeds, revisit=revisit)
+            except Shortage as shortage:
+                if self._stopping.is_set():
+                    raise
+                self.paused = str(shortage)
+            except BackendLost as error:
+                if not self._stopping.is_set():
+                    raise
+                # It was waited for, until the operator did not want to any more.
+                logger.warning("%s", error)
+                return Ending.STOPPED
+            logger.warning("%s; the crawl waits until this has passed", self.paused)
+            await shortage_wait.wait(self._stopping)
+            if self._stopping.is_set():
+                return Ending.STOPPED
+            logger.warning("the crawl goes on")
+            self.paused = ""
+
+    async def _run_once(self, seeds: Sequence[ParsedUrl], *, revisit: bool) -> Ending:
+        """From opening what is on disk to closing it."""
+        with self.disk():
+            write_settings(self.folder, self.settings)
+            write_seeds(self.folder, seeds)
+            self.recovery = self.recover()
+            self._recover_siblings()
+        if self._shipper:
+            await asyncio.to_thread(self._shipper.start)
+        settings, folder = self.settings, self.folder
+        frontier = await self._unless_stopped(
+            self._parts.open_frontier(settings, folder.frontier, self.workers, self._clock)
+        )
+        if frontier is None:
+            return Ending.STOPPED
+        begin_seconds = self._parts.begin_seconds(settings)
+        self._frontier = frontier
+        self._dispatcher = CentralDispatcher(frontier, self._clock, settings.max_wait_seconds, begin_seconds)
+        self._dispatcher.on_settled = self._on_settled
+        try:
+            await self._plant(frontier, seeds, revisit=revisit)
+            if self._stopping.is_set():
+                return Ending.STOPPED
+            await self._visit(frontier, self._dispatcher)
+            if await frontier.is_finished():
+                return Ending.FINISHED
+            return Ending.STOPPED if self._stopping.is_set() else Ending.INCOMPLETE
+        finally:
+            self._last_counts, self._frontier = frontier.counts(), None
+            with self.disk():
+                await frontier.close()
+
+    async def _plant(self, frontier: CrawlFrontier, seeds: Sequence[ParsedUrl], *, revisit: bool) -> None:
+        if revisit and await frontier.is_finished():
+            await frontier.readmit()
+        for start in range(0, len(seeds), SEEDS_AT_ONCE):
+            some = seeds[start : start + SEEDS_AT_ONCE]
+            await frontier.add(self._parts.seed_targets(self.settings, some, frontier.crawl_key()))
+
+    async def _visit(self, frontier: CrawlFrontier, dispatcher: CentralDispatcher) -> None:
+        assert self._lock
+        self._crew = self._parts.make_crew(self, self._lock)
+        try:
+            await self._crew.work(frontier, dispatcher)
+        finally:
+            self._earlier_restarts += self._crew.restarts
+            self._crew = None
+
+    # ---- the folder
+
+    def recover(self, worker: int | None = None) -> Recovery:
+        """Put in order what one worker, or all, left behind; none of them may be running."""
+        return self._recover(self.folder, worker)
+
+    def _recover(self, folder: CrawlFolder, worker: int | None = None) -> Recovery:
+        return recover(folder, self.settings, self._parts.reader(self.settings, folder), worker=worker)
+
+    def _recover_siblings(self) -> None:
+        """Put in order what commands of this machine left behind that were not started again."""
+        for sibling in self.folder.siblings():
+            try:
+                lock = sibling.lock(patience_seconds=0)
+            except FolderInUse:
+                continue  # it is at work
+            with lock:
+                self._recover(sibling)
+
+    @contextmanager
+    def disk(self) -> Iterator[None]:
+        """A disk that takes no more is a lost backend."""
+        try:
+            yield
+        except SyncFailed as error:
+            raise Shortage(f"{self.folder.path}: the disk lost what was written: {error}") from error
+        except OSError as error:
+            raise lost(f"{self.folder.path}: cannot be written", error) from error
+
+    async def _ship_rest(self, shipper: Shipper) -> bool:
+        """Whether all has arrived in the object store; raises `BackendLost` when that cannot be waited for."""
+        self._is_shipping = True
+        arrival = asyncio.wrap_future(shipper.finish(0 if self._stopping.is_set() else SHIPPING_SECONDS))
+        leaving = asyncio.create_task(self._at_once.wait())
+        await asyncio.wait((arrival, leaving), return_when=asyncio.FIRST_COMPLETED)
+        leaving.cancel()
+        if arrival.done():
+            arrival.result()
+        return arrival.done()
+
+    async def _unless_stopped(self, work: Coroutine[Any, Any, T]) -> T | None:
+        """What something comes to that may have to wait for others; None if the operator did not want to."""
+        working, stopping = asyncio.create_task(work), asyncio.create_task(self._stopping.wait())
+        try:
+            await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopping.cancel()
+            if not working.done():
+                working.cancel()
+        await asyncio.wait((working,))
+        return None if working.cancelled() else working.result()

@@ -1,0 +1,63 @@
+"""How the reasons of a crawl are told to people: the one place with sentences for their codes.
+
+Nothing reads these sentences back, so they may be worded anew at any time: what is kept and compared is the code.
+"""
+
+from __future__ import annotations
+
+from lycosa.model import Crash, Failure, Note, Refusal
+
+SENTENCES: dict[str, str] = {
+    Refusal.ROBOTS: "robots.txt disallows it",
+    Refusal.ROBOTS_UNREACHABLE: "robots.txt could not be read, so nothing may be fetched",
+    Refusal.NAME: "its name does not resolve",
+    Refusal.ADDRESS: "its address is in a network that is not open to this crawl",
+    Refusal.VARIANT: "it differs from another URL only in what changes nothing on its site",
+    Refusal.MIRROR: "its host shows the same pages as another",
+    Refusal.MAZE: "its site leads from every page to new ones only, without an end",
+    Refusal.BUDGET: "its site has cost as much as its links from other sites are worth",
+    Refusal.TEMPLATE: "pages of its kind have brought nothing new for long",
+    Refusal.FAMILY: "pages of its path, with whatever query, have brought nothing new for long",
+    Failure.DNS: "its name could not be looked up",
+    Failure.CONNECT: "no connection could be made",
+    Failure.TLS: "no encrypted connection could be made",
+    Failure.TIMEOUT: "the answer took too long",
+    Failure.SLOW: "the answer came too slowly",
+    Failure.RESET: "the connection ended before the answer did",
+    Failure.PROTOCOL: "the answer is not HTTP",
+    Failure.HEADERS: "the answer has too many or too long headers",
+    Failure.CODING: "the answer is compressed in a way that cannot be undone",
+    Failure.STATUS: "the answer has an error status",
+    Failure.BANNED: "the host told us to go away",
+    Failure.NO_LOCATION: "the answer redirects to nowhere",
+    Failure.REDIRECTS: "it is the end of more redirects in a row than are followed",
+    Failure.ADDRESS: "the address it has now is in a network that is not open to this crawl",
+    Failure.SOFT_404: "the page is the same as for a URL that cannot exist",
+    Crash.CRASHED: "our own code failed",
+    Crash.MEMORY: "to read it takes more memory than a page may take",
+    Crash.CPU: "to read it takes more CPU time than a page may take",
+    Crash.KILLED: "the worker that read it was killed",
+    Crash.EXITED: "the worker that read it ended by itself",
+    Note.MOVED: "it redirects to another URL",
+    Note.PROBE: "it was asked for since it cannot exist",
+    Note.ROBOTS_REDIRECTS: "robots.txt redirects without an end, as if there were none",
+    Note.ROBOTS_REDIRECTED: "robots.txt is on another host, whose turn is waited for",
+    Note.ROBOTS_LOST: "the visit of its robots.txt got lost",
+    Note.ROBOTS_PENDING: "its robots.txt could not be read",
+    Note.ORIGIN_RESTS: "it failed again and again",
+    Note.SITEMAP_NESTING: "its sitemaps are nested too deep",
+    Note.SITEMAP_DAMAGED: "the sitemap is damaged",
+    Note.SITEMAP_CUT: "the sitemap ends too early",
+    Note.SITEMAP_EMPTY: "there is no URL in the text",
+    Note.SITEMAP_UNKNOWN: "it is neither a sitemap nor a feed",
+}
+# Behind these stands the reason for them, which may be a bare code.
+_NESTED = frozenset({Refusal.ROBOTS_UNREACHABLE, Note.ROBOTS_PENDING, Note.ORIGIN_RESTS})
+
+
+def sentence_of(code: str, detail: str = "") -> str:
+    """A reason for people: what its code means, then its detail. A code that is not known is shown as it is."""
+    sentence = SENTENCES.get(code, code)
+    if code in _NESTED:
+        detail = SENTENCES.get(detail, detail)
+    return f"{sentence} ({detail})" if detail else sentence

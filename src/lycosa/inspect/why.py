@@ -1,0 +1,306 @@
+"""What became of a URL in a crawl, and for which reason: the traces of it, put into words.
+
+Its robots records decide as they did for the crawl.
+"""
+
+from __future__ import annotations
+
+import msgspec
+import re2
+
+from lycosa.frontier.records import HostRecord
+from lycosa.frontier.rules import MAX_CRASHES
+from lycosa.inspect.opened import OpenedCrawl
+from lycosa.inspect.reasons import sentence_of
+from lycosa.inspect.status import waits_for
+from lycosa.inspect.traces import Source, Traces, Waiting
+from lycosa.inspect.wording import duration, moment, until
+from lycosa.model import Crash, History, Note, OutcomeKind, Refusal
+from lycosa.policy.region import RegionRules
+from lycosa.robots.match import RobotsMatcher
+from lycosa.robots.parse import path_and_query
+from lycosa.robots.verdict import RobotsKind
+from lycosa.settings import Settings
+from lycosa.url.canonical import ParsedUrl, Rejection, UrlLimits, parse_seed
+from lycosa.url.scope import Verdict
+
+# What the figures behind a refusal by the rules against endless sites are called.
+_TRAP_RULES: dict[str, str] = {
+    Refusal.VARIANT: "known as",
+    Refusal.MIRROR: "crawled as",
+    Refusal.MAZE: "so far",
+    Refusal.BUDGET: "so far",
+    Refusal.TEMPLATE: "kind of page",
+    Refusal.FAMILY: "kind of page",
+}
+_KILLERS = frozenset({Crash.CPU, Crash.KILLED, Crash.EXITED})
+
+
+class Answer(msgspec.Struct):
+    """What became of a URL: one word, one sentence, and the facts behind it."""
+
+    url: str
+    state: str
+    sentence: str
+    facts: list[tuple[str, str]] = []
+    linked_from: list[Source] = []
+
+
+def explain(crawl: OpenedCrawl, text: str, now: float) -> Answer:
+    """What became of a URL in a crawl."""
+    settings = crawl.settings
+    parsed = parse_seed(text, UrlLimits(settings.max_url_length, settings.max_path_depth))
+    if not isinstance(parsed, ParsedUrl):
+        return _rejected(settings, text, parsed)
+    return _Inquiry(crawl, parsed, now).answer()
+
+
+def _rejected(settings: Settings, text: str, reason: Rejection) -> Answer:
+    facts = []
+    if reason is Rejection.TOO_LONG:
+        facts.append(("setting", f"max_url_length = {settings.max_url_length}; it has {len(text)} characters"))
+    elif reason is Rejection.TOO_DEEP:
+        facts.append(("setting", f"max_path_depth = {settings.max_path_depth}"))
+    return Answer(text, "rejected", f"This crawl would never fetch it: {reason.value}.", facts)
+
+
+class _Inquiry:
+    """One URL, and what its traces tell."""
+
+    def __init__(self, crawl: OpenedCrawl, parsed: ParsedUrl, now: float) -> None:
+        self._traces = Traces(crawl, parsed)
+        self._link = self._traces.link
+        self._host = self._traces.host
+        self._has_folder = crawl.folder is not None
+        self._settings = crawl.settings
+        self._seeds = crawl.seeds
+        self._now = now
+
+    def answer(self) -> Answer:
+        if self._link.url == f"{self._link.origin}/robots.txt":
+            return self._robots_file()
+        past, fingerprint = self._traces.past()
+        is_known = past is not None or self._traces.is_known(fingerprint)
+        if not is_known and (learnt := self._traces.learnt_fingerprint()):
+            return self._variant(learnt)
+        if (waiting := self._traces.waiting(fingerprint)) is not None:
+            return self._waits(waiting, past)
+        if past is not None:
+            return self._visited(past)
+        if is_known:
+            return self._new("known", "It is known, but in no queue at this moment: it is being visited, or just was.")
+        return self._unknown()
+
+    def _new(self, state: str, sentence: str, facts: list[tuple[str, str]] | None = None) -> Answer:
+        return Answer(self._link.url, state, sentence, facts or [])
+
+    def _visited(self, past: History) -> Answer:
+        match past.outcome:
+            case OutcomeKind.STORED:
+                sentence = "It was visited, and its page is kept."
+            case OutcomeKind.UNCHANGED:
+                sentence = "It was visited again, and had not changed."
+            case OutcomeKind.DUPLICATE:
+                sentence = "It was visited, and has the same content as another URL."
+            case OutcomeKind.MOVED:
+                sentence = "It was visited, and redirects to another URL."
+            case OutcomeKind.REFUSED:
+                sentence = f"It was not requested: {self._reason(past)}."
+            case OutcomeKind.READ:
+                sentence = "It was read for what it lists, not as a page."
+            case OutcomeKind.FAILED:
+                sentence = f"It was visited, and gave no page: {self._reason(past)}."
+            case OutcomeKind.CRASHED:
+                sentence = f"Its visit failed by a fault of the crawler: {self._reason(past)}."
+        answer = self._new(past.outcome.name.lower(), sentence, self._history_facts(past))
+        if past.outcome is OutcomeKind.REFUSED:
+            answer.facts += self._refusal_facts(past)
+        if not self._link.in_scope:
+            answer.facts.append(("scope", f"{self._link.verdict.value}; it was reached by a redirect"))
+        return answer
+
+    @staticmethod
+    def _reason(past: History) -> str:
+        # The figures behind these have facts of their own.
+        return sentence_of(past.reason, "" if past.reason in _TRAP_RULES else past.detail)
+
+    def _variant(self, fingerprint: bytes) -> Answer:
+        """It was never met like this, but is one page with a URL that is known."""
+        past = self._traces.past_of(fingerprint)
+        waiting = None if past else self._traces.waiting(fingerprint)
+        if past:
+            answer = self._visited(past)
+        elif waiting:
+            answer = self._waits(waiting, None)
+        else:
+            answer = self._new("known", "It is one page with a URL that was visited before.")
+        answer.facts.append(("changes nothing", ", ".join(self._traces.meaningless())))
+        return answer
+
+    def _history_facts(self, past: History) -> list[tuple[str, str]]:
+        same_page = f"{past.url} (both count as one page)" if past.url != self._link.url else ""
+        facts = [
+            ("visited as", same_page),
+            ("when", moment(past.visited_at)),
+            ("visits", f"{past.visits:,}"),
+            ("status", str(past.status) if past.status else ""),
+            ("duplicate of", past.original),
+            ("redirect", f"to {past.detail}" if past.reason == Note.MOVED else ""),
+            ("note", sentence_of(past.reason, past.detail) if past.outcome is OutcomeKind.READ else ""),
+            ("given up", f"{MAX_CRASHES} workers died while they read it" if _has_killed(past) else ""),
+            ("depth", f"{past.depth} of at most {self._settings.max_depth}"),
+            ("found on", past.referrer or "nowhere: it is a seed"),
+        ]
+        return [(label, value) for label, value in facts if value]
+
+    def _refusal_facts(self, past: History) -> list[tuple[str, str]]:
+        if label := _TRAP_RULES.get(past.reason):
+            facts = [("rule", past.reason), (label, past.detail)]
+            if past.reason == Refusal.VARIANT:
+                facts.append(("changes nothing", ", ".join(self._traces.meaningless())))
+            off = "domain_pages = 0" if past.reason == Refusal.BUDGET else "traps = false"
+            return [*((label, value) for label, value in facts if value), ("to switch off", off)]
+        if past.reason == Refusal.ADDRESS:
+            address = past.detail or (self._host.address if self._host else "")
+            opened = ", ".join(self._settings.open_networks) or "none beside the public ones"
+            facts = [("address", address), ("open networks", opened), ("to open one", "--open-network CIDR")]
+            return [(label, value) for label, value in facts if value]
+        return self._robots_facts()
+
+    def _robots_facts(self) -> list[tuple[str, str]]:
+        """What the crawl's robots record for this origin says of the URL."""
+        ruling = self._traces.ruling()
+        if ruling is None:
+            return [("robots.txt", "not read yet")]
+        record = ruling.record
+        asked = "last asked for" if record.failures else "read"
+        facts = [("robots.txt", f"{self._link.origin}/robots.txt, {asked} {moment(record.fetched_at)}")]
+        match record.kind:
+            case RobotsKind.ALLOW_ALL:
+                return [*facts, ("rule", "there is no robots.txt, so everything is allowed")]
+            case RobotsKind.DISALLOW_ALL:
+                tries = f"{record.failures:,} {'time' if record.failures == 1 else 'times'}"
+                trouble = sentence_of(ruling.trouble.code, ruling.trouble.detail)
+                because = f"{tries}, the last time: {trouble}" if trouble else tries
+                return [*facts, ("rule", f"it could not be read ({because}), so nothing is allowed")]
+        decision = RobotsMatcher(record.rules).explain(path_and_query(self._link.url))
+        if decision.rule is None:
+            return [*facts, ("rule", "no rule speaks of it, so it is allowed")]
+        line = self._traces.robots_line(decision.rule)
+        rule = f"{'Allow' if decision.rule[0] else 'Disallow'}: {decision.rule[1]}"
+        return [*facts, ("rule", f"{rule} (line {line})" if line else rule)]
+
+    def _waits(self, waiting: Waiting, past: History | None) -> Answer:
+        target, due, place = waiting
+        facts = [
+            ("class", f"{target.priority} of 10"),
+            ("depth", f"{target.depth} of at most {self._settings.max_depth}"),
+            ("found on", target.referrer or "nowhere: it is a seed"),
+            *self._aside_facts(),
+        ]
+        if due:
+            left = f"in {duration(due - self._now)}" if due > self._now else "now"
+            pauses = len(self._settings.retry_after_seconds)
+            facts += [
+                ("due", f"{left} ({moment(due)}), try {target.attempt + 1} of {pauses + 1}"),
+                ("because", self._reason(past) if past else "its last visit failed"),
+            ]
+            return self._new("retry", "It failed in a way that may pass, and waits to be tried again.", facts)
+        assert self._host is not None
+        facts = [("place", f"{place:,} of {self._host.queued:,} on {self._host.name}"), *facts, *self._host_facts()]
+        again = f" again; it was last visited {moment(past.visited_at)}" if past else ""
+        aside = " once its origin can be asked" if self._traces.troubled_origin() else ""
+        return self._new("queued", f"It is queued, to be visited{aside}{again}.", facts)
+
+    def _aside_facts(self) -> list[tuple[str, str]]:
+        if (troubled := self._traces.troubled_origin()) is None:
+            return []
+        return [
+            ("set aside", f"{troubled.origin}: {sentence_of(troubled.reason.code, troubled.reason.detail)}"),
+            ("next try", f"{until(troubled.next_try_at, self._now)} ({moment(troubled.next_try_at)})"),
+        ]
+
+    def _host_facts(self) -> list[tuple[str, str]]:
+        if (host := self._host) is None:
+            return []
+        is_free = host.free_at <= self._now
+        region = RegionRules(self._settings.region_rules).of(host.name) or host.nearest
+        facts = [
+            *([("region", region)] if region else []),
+            ("host is free", "now" if is_free else f"in {duration(host.free_at - self._now)}"),
+            ("host waits for", waits_for(host, self._now)),
+            ("pause", f"{duration(host.delay_seconds)} between requests"),
+        ]
+        if host.crawl_delay_seconds:
+            facts.append(("crawl-delay", f"{duration(host.crawl_delay_seconds)}, by its robots.txt"))
+        return facts + self._robots_facts()
+
+    def _unknown(self) -> Answer:
+        """Nothing is known of it: say what would happen, and what the crawl saw of it."""
+        answer = self._new("undiscovered", "", [])
+        answer.linked_from = self._traces.sources()
+        if not self._link.in_scope:
+            answer.state, answer.facts = "out of scope", self._scope_facts()
+            answer.sentence = f"This crawl does not follow it: {self._link.verdict.value}."
+        elif not answer.linked_from and not self._has_folder:
+            answer.sentence = "It is not known to the frontier; what links to it is told by the machines' folders."
+        elif not answer.linked_from:
+            answer.sentence = "It was never discovered: no page, redirect or sitemap that this crawl read leads to it."
+        else:
+            answer.sentence, answer.facts = self._not_followed(answer.linked_from)
+        if self._host and self._host.dropped and self._link.in_scope:
+            answer.facts.append(("dropped", self._dropped_note(self._host)))
+        if not self._traces.is_exact and self._link.in_scope:
+            answer.facts.append(("certainty", self._bloom_note()))
+        return answer
+
+    def _not_followed(self, sources: list[Source]) -> tuple[str, list[tuple[str, str]]]:
+        if self._settings.obey_nofollow and all("nofollow" in source.rel for source in sources):
+            return "It was not followed: the pages that link to it say nofollow.", [("setting", "obey_nofollow = true")]
+        facts = [
+            ("deepest", f"max_depth = {self._settings.max_depth}: links of pages that deep are not followed"),
+            ("per domain", f"max_links_per_domain = {self._settings.max_links_per_domain} on each page"),
+            ("whole page", "a page with meta robots nofollow has its links kept, but not followed"),
+        ]
+        return "Pages link to it, and yet it was not followed. What can keep a link from being followed:", facts
+
+    def _dropped_note(self, host: HostRecord) -> str:
+        return (
+            f"the queue of {host.name} was full {host.dropped:,} times (max_queued_per_host = "
+            f"{self._settings.max_queued_per_host}): what had no room is forgotten until it is found again, and this "
+            "may have been among it"
+        )
+
+    def _bloom_note(self) -> str:
+        return (
+            f"seen = bloom: about {self._settings.seen_error:.2%} of new URLs are taken for known and never visited, "
+            "and this may be one of them"
+        )
+
+    def _scope_facts(self) -> list[tuple[str, str]]:
+        settings, url = self._settings, self._link.url.encode()
+        match self._link.verdict:
+            case Verdict.EXCLUDED:
+                matching = [pattern for pattern in settings.exclude if re2.compile(pattern).search(url)]
+                return [("exclude", pattern) for pattern in matching]
+            case Verdict.NOT_INCLUDED:
+                return [("include", pattern) for pattern in settings.include]
+            case _:
+                hosts = sorted({seed.host for seed in self._seeds})
+                return [("scope", settings.scope), ("seeds are on", ", ".join(hosts[:10]))]
+
+    def _robots_file(self) -> Answer:
+        facts = self._robots_facts()[:1]
+        state = self._host.origins.get(self._link.origin) if self._host else None
+        if state is None:
+            return self._new("undiscovered", "It was not asked for: no page of its origin was due.", facts)
+        if state.is_pending:
+            sentence = "It could not be read; the pages of its origin wait until it can."
+            return self._new("failed", sentence, [*facts, *self._aside_facts()])
+        facts.append(("used until", moment(state.expires_at)))
+        return self._new("read", "It was read for its rules, and is read again once they are older than that.", facts)
+
+
+def _has_killed(past: History) -> bool:
+    """Whether workers died of it, so that it is not read again."""
+    return past.reason in _KILLERS and not past.next_at

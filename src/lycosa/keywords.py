@@ -1,0 +1,80 @@
+"""The settings as keywords, for editors and type checkers. Written from `settings.py` by `make docs`."""
+
+from typing import Literal, TypedDict
+
+
+class SettingsKeywords(TypedDict, total=False):
+    """Every setting but the seeds, which a crawler takes by themselves."""
+
+    max_pages: int
+    max_depth: int
+    scope: Literal["host", "domain", "any"]
+    include: list[str]
+    exclude: list[str]
+    order: Literal["breadth", "depth", "best"]
+    sitemaps: bool
+    url_rules: list[str]
+    traps: bool
+    domain_pages: int
+    user_agent: str
+    min_delay_seconds: float
+    max_delay_seconds: float
+    ip_delay_seconds: float
+    domain_delay_seconds: float
+    delay_factor: float
+    max_crawl_delay_seconds: float
+    max_backoff_seconds: float
+    circuit_seconds: float
+    robots_cache_seconds: float
+    obey_nofollow: bool
+    retry_after_seconds: tuple[float, ...]
+    max_wait_seconds: float
+    open_networks: list[str]
+    dns_servers: list[str]
+    connections: int
+    http2: bool
+    tls: Literal["verify", "record"]
+    purpose: Literal["search", "archive", "ai", "any"]
+    connect_seconds: float
+    first_byte_seconds: float
+    idle_seconds: float
+    fetch_seconds: float
+    min_bytes_per_second: int
+    max_body_bytes: int
+    max_flight_bytes: int
+    max_header_lines: int
+    max_header_bytes: int
+    max_header_line_bytes: int
+    max_redirects: int
+    max_url_length: int
+    max_path_depth: int
+    max_links: int
+    max_links_per_domain: int
+    max_parse_depth: int
+    max_parse_nodes: int
+    max_text_chars: int
+    parse_seconds: float
+    max_parse_memory_bytes: int
+    content_rules: dict[str, str]
+    main_content: bool
+    content_groups: bool
+    summary: Literal["none", "weight", "tfidf", "frequency", "frequency-sentences", "context"]
+    summary_sentences: int
+    frontier: str
+    seen: Literal["exact", "bloom"]
+    seen_capacity: int
+    seen_error: float
+    max_active_hosts: int
+    max_queued_per_host: int
+    assignment: Literal["ring", "balanced"]
+    lease_seconds: float
+    region_rules: dict[str, str]
+    region_by: Literal["rules", "connect time"]
+    silence_seconds: float
+    durability: Literal["power", "process"]
+    machine: str
+    region: str
+    workers: int
+    warc_bytes: int
+    parquet_rows: int
+    report: bool
