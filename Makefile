@@ -42,6 +42,7 @@ lint: $(READY)
 
 docs: $(READY)
 	$(BIN)/python -m lycosa.cli.reference docs
+	$(BIN)/python tools/rooms.py docs/rooms.svg
 
 bench: $(READY)
 	$(BIN)/lycosa bench

@@ -4,27 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from tools.rooms import FLOORS, MODULES, PACKAGE, floor_of, imported_by, picture, room_of
 
-import lycosa
-
-PACKAGE = Path(lycosa.__file__).parent
-
-# From the ground up, a floor a line. A room may import what stands on lower floors, and within itself; the modules on
-# the ground floor are one room.
-FLOORS: tuple[tuple[str, ...], ...] = (
-    ("model", "clock", "errors", "ports", "outcome", "settings", "keywords"),
-    ("url", "dedupe"),
-    ("policy", "page", "fetch"),
-    ("robots", "site", "store", "frontier"),
-    ("crawl", "inspect", "simweb"),
-    ("process", "observe"),
-    ("build",),
-    ("library", "audit", "bench"),
-    ("__init__", "cli"),
-)
 # Functions of values and of `now`: no clock, no chance, no disk, no network, and nothing that waits.
 PURE = ("policy", "url")
 IMPURE = {
@@ -34,52 +17,6 @@ IMPURE = {
     *("aiodns", "duckdb", "pyarrow", "pycurl", "redis", "requests", "rocksdict", "uvloop"),
 }
 VAGUE = {"util", "utils", "common", "helper", "helpers", "base", "manager", "misc", "core", "shared", "tools"}
-
-
-def modules() -> dict[str, Path]:
-    """Every module of the package by its full name; packages end in `.__init__`."""
-    return {
-        ".".join((PACKAGE.name, *path.relative_to(PACKAGE).with_suffix("").parts)): path
-        for path in sorted(PACKAGE.rglob("*.py"))
-    }
-
-
-MODULES = modules()
-
-
-def room_of(module: str) -> str:
-    """The folder, or the top module, that a module belongs to."""
-    return module.split(".")[1]
-
-
-def floor_of(room: str) -> int:
-    """Where a room is."""
-    floors = [floor for floor, rooms in enumerate(FLOORS) if room in rooms]
-    assert floors, f"{room} stands on no floor: say in FLOORS where it belongs"
-    return floors[0]
-
-
-def imported_by(module: str) -> Iterator[str]:
-    """The modules of this package that a module imports, wherever in its text."""
-    package = module.rpartition(".")[0]
-    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
-        match node:
-            case ast.Import(names=names):
-                yield from (_module(name.name) for name in names if name.name.split(".")[0] == "lycosa")
-            case ast.ImportFrom(module=source, level=level, names=names):
-                if level:
-                    above = package.split(".")[: len(package.split(".")) - level + 1]
-                    source = ".".join([*above, *([source] if source else [])])
-                if source and source.split(".")[0] == "lycosa":
-                    yield from (_module(f"{source}.{name.name}") for name in names)
-
-
-def _module(name: str) -> str:
-    """The module behind an imported name: the name's own, or the nearest one above (a value, a compiled module)."""
-    while name not in MODULES and f"{name}.__init__" not in MODULES:
-        name = name.rpartition(".")[0]
-        assert name, "every import of this package has a module of it"
-    return name if name in MODULES else f"{name}.__init__"
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -94,6 +31,11 @@ def test_imports_go_one_way(module: str) -> None:
 def test_every_floor_names_rooms_that_are_there() -> None:
     rooms = {room_of(module) for module in MODULES}
     assert rooms == {room for floor in FLOORS for room in floor}
+
+
+def test_the_picture_of_the_rooms_is_up_to_date() -> None:
+    drawn = PACKAGE.parents[1] / "docs" / "rooms.svg"
+    assert drawn.read_text(encoding="utf-8") == picture(), "draw it anew: make docs"
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -27,7 +27,6 @@ ENDINGS = {
 # Class names that stand for two things. The list must say what is, so it can only shrink.
 TWICE = {
     "Asked",
-    "Crew",
     "GiveBack",
     "Machine",
     "OriginAside",
@@ -46,7 +45,7 @@ RETIRED = {
     "rulebook": "robots cache",
     "sitebook": "site judge",
     "gist": "digest",
-    "errand": "probe, or a robots.txt for another origin",
+    "probe": "probe, or a robots.txt for another origin",
 }
 # They say what was measured, or what was decided, in the words of that day.
 PAST = {DOCS / name for name in ("benchmark.md", "quality.md", "experiments.md", "decisions/README.md")}

@@ -9,7 +9,7 @@ from pathlib import Path
 from lycosa.clock import Clock, steady_clock
 from lycosa.crawl.discovery import Discovery, DiscoveryRules
 from lycosa.crawl.restart import joined_before, machine_name, note_joined
-from lycosa.crawl.session import Crew, Session
+from lycosa.crawl.session import Workers, Session
 from lycosa.crawl.settlement import Kept
 from lycosa.crawl.visit import Visitor
 from lycosa.crawl.worker import Worker
@@ -258,7 +258,7 @@ class _Wiring:
 class ProcessParts(_Wiring):
     """For a session whose workers are processes of their own, forked from this module."""
 
-    def make_crew(self, session: Session, lock: Lock) -> Crew:
+    def make_workers(self, session: Session, lock: Lock) -> Workers:
         from lycosa.process.supervisor import Supervisor
 
         return Supervisor(session, lock, program="lycosa.build")
@@ -267,15 +267,15 @@ class ProcessParts(_Wiring):
 class LocalParts(_Wiring):
     """For a session with one worker, in this process."""
 
-    def __init__(self, make_crew: Callable[[Session], Crew]) -> None:
-        self._make_crew = make_crew
+    def __init__(self, make_workers: Callable[[Session], Workers]) -> None:
+        self._make_workers = make_workers
 
     @staticmethod
     def worker_count(settings: Settings) -> int:
         return 1
 
-    def make_crew(self, session: Session, lock: Lock) -> Crew:
-        return self._make_crew(session)
+    def make_workers(self, session: Session, lock: Lock) -> Workers:
+        return self._make_workers(session)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ class SettingsKeywords(TypedDict, total=False):
     fetch_seconds: float
     min_bytes_per_second: int
     max_body_bytes: int
-    max_flight_bytes: int
+    body_budget_bytes: int
     max_header_lines: int
     max_header_bytes: int
     max_header_line_bytes: int

@@ -164,7 +164,7 @@ class Crawler:
             path = Path(self._folder or stack.enter_context(tempfile.TemporaryDirectory(prefix="lycosa-")))
             await self._until_left(path)
             self._waiting = waiting = _WaitingVisits()
-            parts = LocalParts(lambda session: _Crew(session, waiting))
+            parts = LocalParts(lambda session: _LocalWorkers(session, waiting))
             session = Session(parts, CrawlFolder(path), lambda _: self._settings, asked=self._asked)
             stack.enter_context(session)
             self._session, self._freed = session, asyncio.Event()
@@ -209,7 +209,7 @@ async def _ended(running: asyncio.Task[Any]) -> None:
         raise cancelled
 
 
-class _Crew:
+class _LocalWorkers:
     """One worker in this process."""
 
     restarts = 0

@@ -91,7 +91,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     fetch_seconds: Annotated[Seconds, "Time for a whole fetch."] = 60.0
     min_bytes_per_second: Annotated[Count, "An answer slower than this after 10 s is cut."] = 1024
     max_body_bytes: Annotated[Positive, "Longer bodies are cut, kept and marked."] = 5 * 1024**2
-    max_flight_bytes: Annotated[
+    body_budget_bytes: Annotated[
         Positive, "About how much of bodies a worker holds at once; past that, long ones wait for each other."
     ] = 16 * 1024**2
     max_header_lines: Annotated[Positive, "More header lines than this fail the visit."] = 256

@@ -58,7 +58,7 @@ async def test_bodies_that_wait_for_each_other_arrive_whole(
     body = b"x" * MIB
     for number in range(12):
         web.answers[f"/{number}"] = page(body)
-    fetcher = make_fetcher(max_flight_bytes=MIB // 4, max_body_bytes=max_body_bytes)
+    fetcher = make_fetcher(body_budget_bytes=MIB // 4, max_body_bytes=max_body_bytes)
     answers = await asyncio.gather(*(fetcher.fetch(web.url(f"/{number}")) for number in range(12)))
     assert [answer.body for answer in answers] == [body[:max_body_bytes]] * 12
     assert {answer.truncated for answer in answers} == {"" if max_body_bytes >= MIB else "length"}

@@ -356,10 +356,10 @@ def visited_queued_and_delayed() -> Batch:
     """As the scheduler leaves it: every known URL is named by a table, also where it has no row of its own."""
     visited, delayed = page("a/visited"), page("a/delayed")
     queued = [page("a/1"), page("a/2")]
-    errand = Target("http://b/robots.txt", "b", b"")
+    probe = Target("http://b/robots.txt", "b", b"")
     batch = Batch()
     batch.put(HISTORY, visited.fingerprint, b"history")
-    batch.put(QUEUE, block_key(1, 6, 1), encode_block([entry_of(target) for target in (*queued, errand)]))
+    batch.put(QUEUE, block_key(1, 6, 1), encode_block([entry_of(target) for target in (*queued, probe)]))
     batch.put(DELAYED, due_key(1.7e9, 1, 7), encode(delayed))
     batch.known.update((target.fingerprint, True) for target in (*queued, delayed))
     return batch

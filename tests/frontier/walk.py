@@ -20,7 +20,7 @@ from lycosa.model import Kind, Lease, OutcomeKind, RobotsNews, Settlement, SiteN
 from lycosa.policy.politeness import Pace
 from lycosa.url.domain import registered_domain
 
-from .stage import EmbeddedFrontier, FakeClock, errand, page, rules_pending, rules_read
+from .stage import EmbeddedFrontier, FakeClock, probe, page, rules_pending, rules_read
 
 T = TypeVar("T")
 WORKERS = 2
@@ -53,7 +53,7 @@ def some_targets(draw: Random, origins: list[str] = ORIGINS) -> list[Target]:
             f"{draw.choice(origins)}/{draw.choice(['', 'x/'])}{draw.randrange(40)}", priority=draw.choice([1, 5, 5, 10])
         )
         if draw.random() < 0.9
-        else errand(draw.choice(origins), f"http://{host_of_origin(draw.choice(origins))}/robots.txt")
+        else probe(draw.choice(origins), f"http://{host_of_origin(draw.choice(origins))}/robots.txt")
         for _ in range(draw.randrange(7))
     ]
 

@@ -174,7 +174,7 @@ async def test_a_lost_parent_fails_every_open_call_and_every_later_one(open_pair
     await asyncio.sleep(0)
     server.close()
     for call in calls:
-        with pytest.raises(BackendLost, match="the parent process is gone"):
+        with pytest.raises(BackendLost, match="the supervisor is gone"):
             await call
     with pytest.raises(BackendLost):
         await client.call(AskRobots("http://b"))
@@ -204,7 +204,7 @@ async def test_a_lost_worker_has_no_calls_served_any_more(open_pair: Open) -> No
 
 async def test_a_worker_that_cannot_go_on_tells_why(open_pair: Open) -> None:
     client, server = await open_pair(echo)
-    with pytest.raises(BackendLost, match="the parent process is gone"):
+    with pytest.raises(BackendLost, match="the supervisor is gone"):
         await client.call(Lost("the disk is full"))
     with pytest.raises(BackendLost, match="the disk is full"):
         server.failed.result()

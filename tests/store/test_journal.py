@@ -1,9 +1,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from struct import pack
+from zlib import crc32
 
+import msgspec
 import pytest
 
+from lycosa.errors import SettingsError
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.journal import Journal, JournalRow, is_done, name_of, read_rows
 
@@ -49,6 +53,13 @@ def test_a_row_torn_at_any_byte_takes_nothing_with_it(journal: Path, rows: list[
 def test_garbage_behind_the_rows_is_not_read(journal: Path, rows: list[JournalRow], tail: bytes) -> None:
     journal.write_bytes(journal.read_bytes() + tail)
     assert list(read_rows(journal)) == rows
+
+
+def test_rows_of_another_version_are_refused_and_not_taken_for_damage(journal: Path) -> None:
+    content = msgspec.msgpack.encode([["http://a/", "a", 1.0, 0, "200"]])
+    journal.write_bytes(journal.read_bytes() + pack("<II", len(content), crc32(content)) + content)
+    with pytest.raises(SettingsError, match="another version"):
+        list(read_rows(journal))
 
 
 def test_a_damaged_row_ends_the_journal(journal: Path, rows: list[JournalRow]) -> None:

@@ -6,11 +6,13 @@ import zlib
 from pathlib import Path
 
 import brotli
+import pyarrow.parquet as pq
 import pytest
 from fastwarc.warc import ArchiveIterator
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from lycosa.errors import SettingsError
 from lycosa.model import OutcomeKind, Visit
 from lycosa.settings import Settings
 from lycosa.store.folder import CrawlFolder
@@ -52,6 +54,15 @@ async def test_the_columns_have_the_same_types_with_and_without_parts(folder: Cr
     empty = types()
     await keep(folder, (visit(), body_with(1)))
     assert types() == empty
+
+
+async def test_tables_of_another_version_are_refused(folder: CrawlFolder) -> None:
+    await keep(folder, (visit("http://a.example/"), b"hello"))
+    (part,) = folder.pages.glob("*.parquet")
+    rows = pq.read_table(part)
+    pq.write_table(rows.drop_columns(["detail"]).rename_columns({"reason": "error"}), part)
+    with pytest.raises(SettingsError, match="another version"):
+        connect(folder)
 
 
 async def test_times_are_shown_in_utc(folder: CrawlFolder) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from lycosa.cli.arguments import add_stage_options, new_parser, parse_url, read_bytes, stage_settings
-from lycosa.cli.printing import console, print_facts, print_json, print_table
+from lycosa.cli.printing import console, print_facts, print_json, print_table, say
 from lycosa.errors import SettingsError
 from lycosa.inspect.reasons import sentence_of
 from lycosa.inspect.wording import visible, visible_lines
@@ -89,10 +89,13 @@ def run(options: argparse.Namespace) -> int:
     from lycosa.build import digester, page_parser
     from lycosa.page.digest import telling_text
     from lycosa.page.encoding import decode
+    from lycosa.page.installation import what_is_missing
     from lycosa.page.media import Media, media_of
     from lycosa.page.summary import summarise
 
     settings = stage_settings(options)
+    if missing := what_is_missing():
+        say(missing)
     source = _source(settings, options)
     page = page_parser(settings).parse(source.body, source.content_type, source.x_robots, url=source.url)
     links = _links(settings, source.url, page)

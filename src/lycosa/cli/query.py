@@ -23,9 +23,9 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _DESCRIPTION = """\
 Run SQL (DuckDB) over a crawl; it only reads. The views:
 
-  pages    a row per visit: url, host, fetched_at, outcome, status, language, title, text, content, group_id, depth …
+  pages    a row per visit: url, host, fetched_at, outcome, status, reason, language, title, text, content, group_id …
   links    a row per link: source, target, anchor, rel, fetched_at
-  history  a row per URL: its last outcome, how often it was visited, when it is due again
+  history  a row per URL: its last outcome and the reason for it, how often it was visited, when it is due again
   hosts    a row per host: queued, visits, failures, delays, robots.txt, address
 
 `DESCRIBE pages` lists all columns."""

@@ -1,6 +1,6 @@
 """Between the frontier and those who visit: waits where a frontier would say "nothing now".
 
-A worker sees the same four calls whether the frontier lives in its own process or in the parent.
+A worker sees the same four calls whether the frontier lives in its own process or in the supervisor's.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ class CentralDispatcher:
 
     def tell(self) -> None:
         """Something may have become available."""
+        # Nothing is awaited in between: whoever waits has the old event, whoever asks from now on the new one.
         self._news.set()
         self._news = asyncio.Event()
 

@@ -21,6 +21,7 @@ from lycosa.crawl.restart import hold_folder, write_seeds, write_settings
 from lycosa.crawl.shortage import ShortageWait
 from lycosa.errors import BackendLost, FolderInUse, Shortage, lost
 from lycosa.model import Settlement, Target
+from lycosa.page.installation import what_is_missing
 from lycosa.ports import Counts, CrawlFrontier
 from lycosa.settings import Settings
 from lycosa.store.files import SyncFailed
@@ -46,7 +47,7 @@ class Ending(Enum):
     STOPPED = "stopped"
 
 
-class Crew(Protocol):
+class Workers(Protocol):
     """Those who visit, from one opening of the frontier to its closing."""
 
     @property
@@ -80,7 +81,7 @@ class Parts(Protocol):
     def reader(self, settings: Settings, folder: CrawlFolder) -> Parse:
         """Reads pages again, exactly as visits read them."""
 
-    def make_crew(self, session: Session, lock: Lock) -> Crew: ...
+    def make_workers(self, session: Session, lock: Lock) -> Workers: ...
 
 
 class Session:
@@ -105,7 +106,7 @@ class Session:
         self._on_settled = on_settled
         self._clock = steady_clock()
         self._lock: Lock | None = None
-        self._crew: Crew | None = None
+        self._workers: Workers | None = None
         self._frontier: CrawlFrontier | None = None
         self._dispatcher: CentralDispatcher | None = None
         self._last_counts = Counts()
@@ -134,7 +135,7 @@ class Session:
     @property
     def restarts(self) -> int:
         """How often a worker died and was replaced."""
-        return self._earlier_restarts + (self._crew.restarts if self._crew else 0)
+        return self._earlier_restarts + (self._workers.restarts if self._workers else 0)
 
     def counts(self) -> Counts:
         """Where all known URLs are."""
@@ -146,6 +147,8 @@ class Session:
 
     async def run(self, seeds: Sequence[ParsedUrl], *, revisit: bool = False) -> Ending:
         """Crawl until there is nothing left to do, or until `stop`. Finished means: all is where it should be."""
+        if missing := what_is_missing():
+            logger.warning("%s", missing)
         ending = await self._crawl(seeds, revisit=revisit)
         if self._shipper and not await self._ship_rest(self._shipper):
             return Ending.STOPPED
@@ -158,8 +161,8 @@ class Session:
         self._stopping.set()
         if self._shipper and self._is_shipping:
             self._shipper.finish(0)
-        if self._crew:
-            self._crew.stop()
+        if self._workers:
+            self._workers.stop()
         if self._dispatcher:
             self._dispatcher.close()
         if self._frontier:
@@ -232,12 +235,12 @@ class Session:
 
     async def _visit(self, frontier: CrawlFrontier, dispatcher: CentralDispatcher) -> None:
         assert self._lock
-        self._crew = self._parts.make_crew(self, self._lock)
+        self._workers = self._parts.make_workers(self, self._lock)
         try:
-            await self._crew.work(frontier, dispatcher)
+            await self._workers.work(frontier, dispatcher)
         finally:
-            self._earlier_restarts += self._crew.restarts
-            self._crew = None
+            self._earlier_restarts += self._workers.restarts
+            self._workers = None
 
     # ---- the folder
 

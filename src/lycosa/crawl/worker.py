@@ -135,6 +135,7 @@ class Worker:
         """One group at a time: while one is synced and settled, the next gathers."""
         while True:
             await self._news.wait()
+            # Nothing is awaited between these lines: what is added after the swap rings anew.
             self._news.clear()
             group, self._pending = self._pending, []
             # A refusal leaves a row and no record. A trap has a hundred thousand in a row, each of which would wait.

@@ -154,7 +154,7 @@ class CurlFetcher:
         self._limits = HeadLimits(settings.max_header_lines, settings.max_header_bytes, settings.max_header_line_bytes)
         self._lines = request_lines(settings.user_agent, ())
         self._open_requests = asyncio.Semaphore(settings.connections)
-        self._body_budget = BodyBudget(settings.max_flight_bytes)
+        self._body_budget = BodyBudget(settings.body_budget_bytes)
         self._one_long_body = asyncio.Lock()
         self._idle: list[_Slot] = []
         self._busy: dict[pycurl.Curl, _Slot] = {}

@@ -43,7 +43,7 @@ class HostRecord(msgspec.Struct, array_like=True, omit_defaults=True, gc=False):
     visits: int = 0
     pages: int = 0
     fetch_seconds: float = 0.0
-    # The epoch (run of a parent, or ownership) in which a lease was last given out and not yet settled; 0 if none.
+    # The epoch (run of a session, or ownership) in which a lease was last given out and not yet settled; 0 if none.
     leased_epoch: int = 0
     origins: dict[str, OriginState] = msgspec.field(default_factory=dict)
     address: str = ""

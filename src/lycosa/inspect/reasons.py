@@ -24,7 +24,7 @@ SENTENCES: dict[str, str] = {
     Failure.TIMEOUT: "the answer took too long",
     Failure.SLOW: "the answer came too slowly",
     Failure.RESET: "the connection ended before the answer did",
-    Failure.PROTOCOL: "the answer is not HTTP",
+    Failure.PROTOCOL: "the answer breaks the rules of HTTP",
     Failure.HEADERS: "the answer has too many or too long headers",
     Failure.CODING: "the answer is compressed in a way that cannot be undone",
     Failure.STATUS: "the answer has an error status",

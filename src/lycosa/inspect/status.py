@@ -15,6 +15,7 @@ from lycosa.frontier.view import CrawlView, Crew, Machine, Shares, TroubledOrigi
 from lycosa.inspect.opened import OpenedCrawl
 from lycosa.inspect.reasons import sentence_of
 from lycosa.inspect.wording import duration, until
+from lycosa.page.installation import what_is_missing
 from lycosa.ports import Counts
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.read import connect
@@ -86,6 +87,7 @@ class Status(msgspec.Struct, frozen=True):
     crew: Crew | None = None
     troubled: list[OriginAside] = []
     troubled_origins: int = 0
+    missing: str = ""  # what this installation lacks
 
 
 def read_status(crawl: OpenedCrawl, max_hosts: int) -> Status:
@@ -97,6 +99,7 @@ def read_status(crawl: OpenedCrawl, max_hosts: int) -> Status:
         "process": process,
         "last_visit_at": _last_visit_at(folder) if folder else 0.0,
         "disk_bytes": folder.disk_bytes() if folder else 0,
+        "missing": what_is_missing(),
     }
     if view is None:
         state = "running, with its frontier in memory" if process else "not running; its frontier was in memory only"

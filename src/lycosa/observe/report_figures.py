@@ -9,6 +9,7 @@ from lycosa.errors import BackendLost
 from lycosa.inspect.opened import opened_view
 from lycosa.model import Failure
 from lycosa.observe.report_svg import REST
+from lycosa.page.installation import what_is_missing
 from lycosa.ports import Counts
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.read import connect
@@ -103,6 +104,7 @@ class Figures(msgspec.Struct, frozen=True):
     slow: list[SlowHost]
     queues: list[QueuedHost]
     duplicates: list[Share]
+    missing: str  # what the installation that writes the report lacks
 
 
 def gather(folder: CrawlFolder, now: float) -> Figures:
@@ -136,6 +138,7 @@ def gather(folder: CrawlFolder, now: float) -> Figures:
             slow=_slow(ask),
             queues=queues,
             duplicates=ask.shares("original", "outcome = 'duplicate' AND original <> ''", limit=8),
+            missing=what_is_missing(),
         )
 
 

@@ -83,8 +83,12 @@ def _head(figures: Figures) -> str:
     when = f"{_moment(course.started_at)} to {_moment(course.ended_at)}" if course.pages else "no page was kept"
     return (
         f"<header><h1>Crawl report</h1><p>{escape(figures.folder)}<br>{when}, written {_moment(figures.written_at)}"
-        f"</p><p class='state {_state_class(figures)}'>{_state(figures)}</p></header>"
+        f"</p><p class='state {_state_class(figures)}'>{_state(figures)}</p>{_lack(figures)}</header>"
     )
+
+
+def _lack(figures: Figures) -> str:
+    return f"<p class='state warn'>{escape(figures.missing)}</p>" if figures.missing else ""
 
 
 def _state(figures: Figures) -> str:

@@ -25,7 +25,7 @@ class ForkserverLost(LycosaError):
 
 
 class WorkerProcess:
-    """A worker, as the parent sees it. It is the forkserver's child, so only the forkserver knows how it ended."""
+    """A worker, as the supervisor sees it. It is the forkserver's child, so only the forkserver knows how it ended."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid

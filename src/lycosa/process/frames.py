@@ -92,7 +92,7 @@ class _Frames(asyncio.Protocol):
 
 
 class CallClient(_Frames):
-    """The worker's end: calls and their answers. A lost parent fails every open call with `BackendLost`."""
+    """The worker's end: calls and their answers. A lost supervisor fails every open call with `BackendLost`."""
 
     def __init__(self) -> None:
         super().__init__(msgspec.msgpack.Decoder(list[ReplyFrame]).decode)
@@ -110,12 +110,12 @@ class CallClient(_Frames):
         super().connection_lost(exc)
         for waiter in self._open.values():
             if not waiter.done():
-                waiter.set_exception(BackendLost("the parent process is gone"))
+                waiter.set_exception(BackendLost("the supervisor is gone"))
         self._open.clear()
 
     async def call(self, request: Request) -> Reply:
         if self.closed.done():
-            raise BackendLost("the parent process is gone")
+            raise BackendLost("the supervisor is gone")
         number = next(self._numbers)
         self.send(CallFrame(number, request))
         waiter: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
@@ -124,7 +124,7 @@ class CallClient(_Frames):
 
 
 class CallServer(_Frames):
-    """The parent's end: answers calls as they become ready, in whatever order; `failed` is for those that cannot be."""
+    """The supervisor's end: answers calls as they become ready; `failed` is for those that cannot be."""
 
     def __init__(self, serve: Serve) -> None:
         super().__init__(msgspec.msgpack.Decoder(list[CallFrame]).decode)

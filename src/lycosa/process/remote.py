@@ -30,45 +30,45 @@ MAX_DISCOVERED_PER_MESSAGE = 20_000
 class RemoteDispatcher:
     """`Dispatcher` for a worker in a process of its own."""
 
-    def __init__(self, parent: CallClient) -> None:
-        self._parent = parent
+    def __init__(self, client: CallClient) -> None:
+        self._client = client
 
     async def take(self, limit: int) -> list[Lease]:
-        reply = await self._parent.call(Take(limit))
+        reply = await self._client.call(Take(limit))
         assert isinstance(reply, Leases)
         return reply.leases
 
     async def settle(self, settlements: Sequence[Settlement]) -> list[int]:
         late = []
         for some in _portions(settlements):
-            reply = await self._parent.call(Settle(some))
+            reply = await self._client.call(Settle(some))
             assert isinstance(reply, Settled)
             late += reply.late
         return late
 
     async def may_ask_at(self, token: int, address: str) -> bool:
-        reply = await self._parent.call(MayAskAt(token, address))
+        reply = await self._client.call(MayAskAt(token, address))
         assert isinstance(reply, Permission)
         return reply.is_granted
 
     async def give_back(self, token: int) -> None:
-        await self._parent.call(GiveBack(token))
+        await self._client.call(GiveBack(token))
 
     async def pause(self, reason: str) -> None:
-        await self._parent.call(Pause(reason))
+        await self._client.call(Pause(reason))
 
     async def robots(self, origin: str) -> bytes:
-        reply = await self._parent.call(AskRobots(origin))
+        reply = await self._client.call(AskRobots(origin))
         assert isinstance(reply, RobotsReply)
         return reply.record
 
     async def site(self, domain: str) -> bytes:
-        reply = await self._parent.call(AskSite(domain))
+        reply = await self._client.call(AskSite(domain))
         assert isinstance(reply, SiteNotesReply)
         return reply.notes
 
     async def recognise(self, digest: bytes, url: str, token: int, signature: bytes) -> tuple[str, Placement]:
-        reply = await self._parent.call(Recognise(digest, url, token, signature))
+        reply = await self._client.call(Recognise(digest, url, token, signature))
         assert isinstance(reply, Recognised)
         return reply.original, reply.placement
 

@@ -1,4 +1,4 @@
-"""What a worker is reading: its parent knows even if it dies of it, and the kernel ends what takes too much.
+"""What a worker is reading: the supervisor knows even if it dies of it, and the kernel ends what takes too much.
 
 Pages are read by parsers that are fast because they are not Python; what they do with a page made to hurt them nobody
 can promise. So a worker says which page it reads before it does, and is killed by a timer it cannot miss.
@@ -22,7 +22,7 @@ _PAGE_BYTES = resource.getpagesize()
 
 
 class Slot:
-    """One number that a parent shares with its worker: the lease whose page is being read, 0 for none."""
+    """One number that the supervisor shares with a worker: the lease whose page is being read, 0 for none."""
 
     def __init__(self, fd: int | None = None) -> None:
         self.fd = os.memfd_create("lycosa-reading") if fd is None else fd

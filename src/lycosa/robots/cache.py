@@ -154,6 +154,7 @@ class RobotsCache:
     async def _fetch_entry(self, origin: str) -> _Entry:
         raw = await self._dispatcher.robots(origin)
         assert raw, "no page is leased before its origin's robots.txt was read"
+        # Nothing is awaited from here on: another visit may have fetched the same entry, and its weight counts once.
         ruling = _decode(raw)
         rules = ruling.record.rules
         weight = len(rules.rules) + RULES_PER_ORIGIN

@@ -86,6 +86,7 @@ class SiteJudge:
         if not self._rules.is_on or _is_beyond_doubt(lease):
             return None
         site, spot = await self._open(lease), spot_of(target.url)
+        # Nothing is awaited from here on: two visits must not both take the last of a budget for free.
         if target.referrer and not target.referrer.startswith(spot.origin) and target.kind is Kind.PAGE:
             site.refer(registered_domain(_host_of(target.referrer)))
         refused = self._refused(site, target, spot)

@@ -19,7 +19,7 @@ WARC = ".warc.gz"
 PARQUET = ".parquet"
 JOURNAL = ".journal"
 SEATS = "machines"
-# How long the workers of a dead parent are waited for; a worker at start needs a moment to notice.
+# How long the workers of a dead supervisor are waited for; a worker at start needs a moment to notice.
 ORPHAN_SECONDS = 10.0
 
 
@@ -106,7 +106,7 @@ class CrawlFolder:
     def lock(self, patience_seconds: float = ORPHAN_SECONDS) -> Lock:
         """Hold the folder, or the seat, against other crawls; raises `FolderInUse` naming the process that has it.
 
-        The descriptor is inherited: while a worker of a dead parent still runs, the folder stays held. Such a worker
+        The descriptor is inherited: while a worker of a dead supervisor still runs, the folder stays held. Such a worker
         leaves as soon as it looks up, so it is waited for.
         """
         lock = self._own_lock(patience_seconds)

@@ -27,7 +27,8 @@ _READ_BYTES = 1 << 16
 
 def pack(commands: Iterable[Command]) -> bytes:
     """Commands as they are sent together."""
-    return b"".join([hiredis.pack_command(tuple(command)) for command in commands])
+    # Its types say that a command has one word.
+    return b"".join([hiredis.pack_command(tuple(command)) for command in commands])  # type: ignore[arg-type]
 
 
 def first_error(answers: Iterable[Any]) -> ResponseError | None:

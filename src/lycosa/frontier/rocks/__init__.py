@@ -1,1 +1,1 @@
-"""The frontier's tables in RocksDB: for one parent process on one machine, durable, larger than memory."""
+"""The frontier's tables in RocksDB: for one session on one machine, durable, larger than memory."""

@@ -1,0 +1,112 @@
+"""What joins the queues: targets nobody has found before, as far as their host's queue has room for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from msgspec.structs import replace
+
+from lycosa.frontier.backlog import Backlog
+from lycosa.frontier.host import Host
+from lycosa.frontier.hosts import HostBatch, HostTable
+from lycosa.frontier.leases import Leases
+from lycosa.frontier.poison import readable_history
+from lycosa.frontier.records import encode
+from lycosa.frontier.rules import host_of_origin, rank_of
+from lycosa.frontier.tables import HISTORY, Tables
+from lycosa.model import Target, origin_of
+
+
+class Admission:
+    """First `prepare`, which reads; then `add`, as often as there is something."""
+
+    def __init__(self, tables: Tables, max_queued: int, hosts: HostTable, backlog: Backlog, leases: Leases) -> None:
+        self._tables = tables
+        self._max_queued = max_queued  # per host; 0: any number
+        self._hosts = hosts
+        self._backlog = backlog
+        self._leases = leases
+
+    async def prepare(
+        self,
+        batch: HostBatch,
+        targets: Iterable[Target],
+        marked: Iterable[bytes] = (),
+        origins: Iterable[str] = (),
+    ) -> set[bytes]:
+        """Bring into memory what adding these takes. Returns which of the fingerprints are not known."""
+        found = list(targets)
+        asked = list(dict.fromkeys([*(target.fingerprint for target in found if target.fingerprint), *marked]))
+        known = await self._tables.known(asked) if asked else []
+        fresh = {mark for mark, is_known in zip(asked, known, strict=True) if not is_known}
+        new = [target for target in found if not target.fingerprint or target.fingerprint in fresh]
+        await self._hosts.load([*(target.host for target in new), *map(host_of_origin, origins)], batch)
+        await self._backlog.load_tails(new)
+        return fresh
+
+    async def add(self, batch: HostBatch, targets: Sequence[Target], fresh: set[bytes]) -> int:
+        """Queue what is new; probes, which may come again and again, always and first."""
+        added = 0
+        for target in sorted(targets, key=_is_page) if self._max_queued else targets:
+            host = None
+            if target.fingerprint:
+                if target.fingerprint not in fresh:
+                    continue
+                host = self._hosts.get(target.host)
+                if self._max_queued and not await self._make_room(batch, host, target):
+                    continue
+                self.mark(batch, target.fingerprint, fresh)
+                added += 1
+            self._backlog.enqueue(batch, host or self._hosts.get(target.host), target)
+        return added
+
+    def mark(self, batch: HostBatch, fingerprint: bytes, fresh: set[bytes]) -> None:
+        """It is known from now on."""
+        if fingerprint in fresh:
+            fresh.discard(fingerprint)
+            batch.known[fingerprint] = True
+            self._backlog.counts["known"] += 1
+
+    async def readmit(self, batch: HostBatch, rows: Iterable[tuple[bytes, bytes]], now: float) -> int:
+        """Queue pages visited before once more, by their rows of the history. Returns how many."""
+        pages: list[Target] = []
+        for fingerprint, raw in rows:
+            past = readable_history(raw)
+            # One that is due already stands in a queue: asking twice must not fetch it twice.
+            if past is None or past.next_at or not past.outcome.is_page:
+                continue
+            host = host_of_origin(origin_of(past.url))
+            pages.append(
+                Target(past.url, host, fingerprint, depth=past.depth, referrer=past.referrer, visits=past.visits)
+            )
+            batch.put(HISTORY, fingerprint, encode(replace(past, next_at=now)))
+        await self._backlog.queue(batch, pages)
+        return len(pages)
+
+    async def _make_room(self, batch: HostBatch, host: Host, target: Target) -> bool:
+        """Whether its host's queue takes a target: if it is full, only in the place of a less important one.
+
+        What is dropped is forgotten, and may be found again. What is under way or was visited before is not dropped.
+        """
+        if host.record.queued < self._max_queued:
+            return True
+        counts = self._backlog.counts
+        counts["dropped"] += 1
+        host.record.dropped += 1
+        batch.note(host)
+        lane = host.queue.worst_lane()
+        if rank_of(target) >= lane.rank:
+            return False
+        spot, last = await self._backlog.next_in(host, lane, is_last_first=not self._backlog.is_last_first)
+        held = self._leases.get(host.token)
+        is_under_way = held is not None and held.spot == spot
+        if spot is None or last is None or is_under_way or not last.fingerprint or last.visits:
+            return False
+        self._backlog.dequeue(batch, host, spot)
+        batch.known[last.fingerprint] = False
+        counts["known"] -= 1
+        return True
+
+
+def _is_page(target: Target) -> bool:
+    return bool(target.fingerprint)

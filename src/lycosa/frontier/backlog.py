@@ -1,0 +1,168 @@
+"""What waits to be visited, over all hosts: in their queues, or for its time to be queued again. Counts all of it.
+
+What cannot be read is set aside where it is met, and the crawl goes on.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+import msgspec
+
+from lycosa.clock import Clock
+from lycosa.frontier.entries import entry_of, length_of, readable_block, target_of
+from lycosa.frontier.host import Host
+from lycosa.frontier.hosts import HostBatch, HostTable
+from lycosa.frontier.queue import Spot
+from lycosa.frontier.records import Lane, State, due_key, due_of, encode, readable_target
+from lycosa.frontier.rules import FrontierRules, rank_of
+from lycosa.frontier.tables import DELAYED, POISONED, QUEUE, Tables
+from lycosa.model import Target
+
+logger = logging.getLogger(__name__)
+
+# Retries queued again by one call.
+MAX_WOKEN = 1_000
+
+
+class Backlog:
+    """Queues of hosts, and the table of what is delayed. Changes go into the caller's batch."""
+
+    def __init__(self, tables: Tables, rules: FrontierRules, clock: Clock, state: State, hosts: HostTable) -> None:
+        self._tables = tables
+        self._clock = clock
+        self._state = state
+        self._hosts = hosts
+        self.is_last_first = rules.order == "depth"
+        self.counts: dict[str, int] = msgspec.structs.asdict(state.counts)
+        self.next_delayed_at: float | None = None
+        self._woken = b""  # delayed entries up to here are gone
+
+    async def open(self) -> None:
+        """Look when the first that is delayed is due."""
+        if first := await self._tables.scan(DELAYED, b"", 1):
+            self.next_delayed_at = due_of(first[0][0])
+
+    @property
+    def pages(self) -> int:
+        """How many were fetched so far."""
+        return self.counts["stored"] + self.counts["unchanged"] + self.counts["duplicate"]
+
+    # ---- blocks that are needed next
+
+    async def load_tails(self, targets: Iterable[Target]) -> None:
+        """The blocks that targets will join; their hosts are in memory."""
+        await self.load_blocks(
+            (host, key)
+            for target in targets
+            if (key := (host := self._hosts.get(target.host)).queue.tail_key(target, rank_of(target)))
+        )
+
+    async def load_heads(self, hosts: Iterable[Host], now: float) -> None:
+        """The blocks that the next leases of these hosts come from."""
+        lanes = ((host, lane) for host in hosts if (lane := host.next_lane(host.closed(now))))
+        heads = ((host, host.queue.head_key(lane, is_last_first=self.is_last_first)) for host, lane in lanes)
+        await self.load_blocks([(host, key) for host, key in heads if not host.queue.has(key)])
+
+    async def load_blocks(self, wanted: Iterable[tuple[Host, bytes]]) -> None:
+        owners = {key: host for host, key in wanted}
+        if owners:
+            keys = list(owners)
+            for key, block in zip(keys, await self._tables.get(QUEUE, keys), strict=True):
+                if block and readable_block(block) is not None:
+                    owners[key].queue.load(key, block)
+
+    async def next_in(self, host: Host, lane: Lane, *, is_last_first: bool) -> tuple[Spot | None, Target | None]:
+        """What stands first, or last, in a lane, and what it is; nothing if its block, or its entry, is unreadable."""
+        found = host.queue.next_in(lane, is_last_first=is_last_first)
+        if found is None:
+            await self.load_blocks([(host, host.queue.head_key(lane, is_last_first=is_last_first))])
+            found = host.queue.next_in(lane, is_last_first=is_last_first)
+        if found is None:
+            return None, None
+        spot, entry = found
+        return spot, target_of(entry, host.record.name, lane.rank)
+
+    # ---- queued
+
+    async def queue(self, batch: HostBatch, targets: Iterable[Target]) -> None:
+        """Targets that are known already join the queues of their hosts."""
+        known = list(targets)
+        await self._hosts.load([target.host for target in known], batch)
+        await self.load_tails(known)
+        for target in known:
+            self.enqueue(batch, self._hosts.get(target.host), target)
+
+    def enqueue(self, batch: HostBatch, host: Host, target: Target) -> None:
+        was_closed = host.record.parked and host.reopens_at(host.closed(self._clock())) is not None
+        host.queue.push(batch, target, rank_of(target), entry_of(target))
+        self.counts["queued"] += 1
+        if was_closed and host.reopens_at(host.closed(self._clock())) is None:
+            # It need not wait for the robots.txt that all others of its host wait for.
+            self._hosts.unpark(batch, host, self._clock())
+        self._hosts.wait(batch, host)
+        batch.note(host)
+
+    def dequeue(self, batch: HostBatch, host: Host, spot: Spot) -> None:
+        host.queue.remove(batch, spot)
+        self.counts["queued"] -= 1
+        batch.note(host)
+
+    # ---- delayed
+
+    def delay(self, batch: HostBatch, target: Target, due: float) -> None:
+        """Queue a target again at a time."""
+        self._state.serial += 1
+        batch.put(DELAYED, due_key(due, self._state.serial, 7), encode(target))
+        self.counts["delayed"] += 1
+        self.next_delayed_at = due if self.next_delayed_at is None else min(due, self.next_delayed_at)
+
+    async def wake(self, batch: HostBatch, now: float) -> None:
+        """Queue again what is due."""
+        if self.next_delayed_at is None or self.next_delayed_at > now:
+            return
+        rows = await self._tables.scan(DELAYED, self._woken, MAX_WOKEN + 1)
+        due = [(key, raw) for key, raw in rows[:MAX_WOKEN] if due_of(key) <= now]
+        self.next_delayed_at = due_of(rows[len(due)][0]) if len(rows) > len(due) else None
+        targets = []
+        for key, raw in due:
+            self._woken = key
+            batch.delete(DELAYED, key)
+            self.counts["delayed"] -= 1
+            if target := readable_target(raw):
+                targets.append(target)
+            else:
+                self._note_poison(batch, b"delayed:" + key, raw)
+        await self.queue(batch, targets)
+
+    # ---- unreadable
+
+    async def drop_block(self, batch: HostBatch, host: Host, lane: Lane) -> None:
+        """The next block of a lane cannot be read: it is set aside, and what is left is counted anew."""
+        key = host.queue.head_key(lane, is_last_first=self.is_last_first)
+        others = [other for other in host.queue.keys(lane) if other != key]
+        (raw,), blocks = await self._tables.get(QUEUE, [key]), await self._tables.get(QUEUE, others)
+        is_first = key == host.queue.head_key(lane, is_last_first=False)
+        left = sum(length_of(block) for block in blocks if block) - (0 if is_first else lane.gone)
+        lost = max(lane.entries - left, 0)
+        host.queue.drop_block(batch, lane, key, lost)
+        self.counts["queued"] -= lost
+        self._note_poison(batch, b"queue:" + key, raw or b"")
+        batch.note(host)
+
+    def drop_entry(self, batch: HostBatch, host: Host, spot: Spot) -> None:
+        """The next entry of a lane cannot be read: it is set aside."""
+        found = host.queue.next_in(spot.lane, is_last_first=self.is_last_first)
+        assert found, "just read"
+        self.dequeue(batch, host, spot)
+        name = b"entry:%d:%d:%d:%d" % (host.record.number, spot.lane.number, spot.block, spot.place)
+        self._note_poison(batch, name, bytes(found[1]))
+
+    def _note_poison(self, batch: HostBatch, name: bytes, raw: bytes) -> None:
+        if not self.counts["poisoned"]:
+            logger.warning(
+                "a record of the frontier cannot be read (%r); it is set aside, and so are others", name[:40]
+            )
+        self.counts["poisoned"] += 1
+        batch.put(POISONED, name, raw)

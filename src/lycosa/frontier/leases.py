@@ -1,0 +1,125 @@
+"""The leases that are out: which host is visited under which token, by whom, until when.
+
+They live in memory only. What is durable is that a host was leased, and when it is free again.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+
+import msgspec
+
+from lycosa.frontier.claims import Contents
+from lycosa.frontier.host import Host
+from lycosa.frontier.hosts import HostBatch, HostTable
+from lycosa.frontier.queue import Spot
+from lycosa.frontier.rules import FrontierRules
+from lycosa.frontier.spacing import Place, Spacing
+from lycosa.model import Kind, Target
+from lycosa.policy.politeness import delay_seconds, slowed_seconds
+
+
+class Held(msgspec.Struct):
+    """A lease that is out."""
+
+    token: int
+    host: Host
+    target: Target
+    spot: Spot | None  # in its queue; None for a robots.txt asked for on the fly
+    worker: int
+    expires_at: float
+    free_at_before: float
+    place: Place
+
+
+class Leases:
+    """By their tokens, in the order they were given out, which is the order in which they expire."""
+
+    def __init__(
+        self, rules: FrontierRules, epoch: int, tokens: Iterator[int], hosts: HostTable, spacing: Spacing, contents: Contents
+    ) -> None:
+        self._rules = rules
+        self._epoch = epoch
+        self._tokens = tokens
+        self._hosts = hosts
+        self._spacing = spacing
+        self._contents = contents
+        self._held: OrderedDict[int, Held] = OrderedDict()
+        self.pages = 0  # how many of them may turn out to be pages
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __iter__(self) -> Iterator[Held]:
+        return iter(self._held.values())
+
+    def get(self, token: int) -> Held | None:
+        return self._held.get(token)
+
+    def oldest(self) -> Held | None:
+        return next(iter(self), None)
+
+    def give(self, batch: HostBatch, host: Host, target: Target, spot: Spot | None, worker: int, now: float) -> Held:
+        """Note a lease, and durably that its host is not free: the request may go out any moment."""
+        record, token = host.record, next(self._tokens)
+        place = Place(host.domain, record.address, token)
+        held = Held(token, host, target, spot, worker, now + self._rules.lease_seconds, record.free_at, place)
+        self._spacing.note(place, now)
+        self._held[token] = held
+        self.pages += target.kind is Kind.PAGE
+        host.token = token
+        delay = delay_seconds(self._rules.pace, record.fetch_seconds, record.crawl_delay_seconds)
+        record.delay_seconds = slowed_seconds(self._rules.pace, delay, record.slowdown)
+        record.free_at = now + record.delay_seconds
+        record.leased_epoch = self._epoch
+        batch.note(host)
+        return held
+
+    def end(self, token: int) -> Held | None:
+        """Take a lease out; None if there is none."""
+        held = self._held.pop(token, None)
+        if held:
+            self._contents.end(token)
+            self.pages -= held.target.kind is Kind.PAGE
+            held.host.token = 0
+            held.host.record.leased_epoch = 0
+        return held
+
+    def let_go(self, batch: HostBatch, token: int, now: float) -> None:
+        """A lease ends without a settlement: its URL is still queued, its host rests as if it had been asked."""
+        held = self.end(token)
+        assert held, "only leases that are out are given back"
+        held.host.record.free_at = now + held.host.record.delay_seconds
+        self._hosts.asked(held.host, held.worker)
+        self._spacing.note(held.place, now)
+        self._hosts.go_on(batch, held.host, now)
+
+    def take_back(self, batch: HostBatch, token: int, now: float) -> None:
+        """Nothing was sent under a lease: as if it had not been."""
+        if held := self.end(token):
+            self.unask(held)
+            self._hosts.go_on(batch, held.host, now)
+
+    def unask(self, held: Held) -> None:
+        """Nothing was sent, so nobody has been asked."""
+        held.host.record.free_at = held.free_at_before
+        self._spacing.undo(held.place)
+
+    def end_late(self, batch: HostBatch, now: float) -> None:
+        """Let go of those that nobody settled in time."""
+        while (oldest := self.oldest()) and oldest.expires_at <= now:
+            self.let_go(batch, oldest.token, now)
+
+    def may_ask_at(self, held: Held, address: str, now: float) -> bool:
+        """The host of a lease is at this address: whether its request may go there now."""
+        held.host.record.address = address
+        place = self._spacing.may_ask_at(held.place, address, now)
+        held.place = place or held.place
+        return place is not None
+
+    def hold_address(self, token: int, address: str, until: float) -> None:
+        """The host of a lease is at an address that is not to be asked before then."""
+        if held := self.get(token):
+            held.host.record.address = address
+            self._spacing.hold(address, until)

@@ -1,0 +1,166 @@
+"""What a visit that ended leaves in the tables: its history, its host's pause, a retry, what it found and learnt."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from lycosa.frontier.admission import Admission
+from lycosa.frontier.backlog import Backlog
+from lycosa.frontier.claims import Contents
+from lycosa.frontier.hosts import HostBatch, HostTable
+from lycosa.frontier.leases import Held, Leases
+from lycosa.frontier.records import HostRecord, encode, pack_site
+from lycosa.frontier.rules import (
+    FrontierRules,
+    Pause,
+    again_after,
+    history_of,
+    host_of_origin,
+    learn,
+    lost_robots,
+    pause_after,
+)
+from lycosa.frontier.taking import SiteVersions
+from lycosa.frontier.tables import HISTORY, ROBOTS, SITES
+from lycosa.model import NO_REASON, Kind, OutcomeKind, RobotsNews, Settlement, Target, origin_of
+from lycosa.policy.kin import kin_of, remember
+from lycosa.policy.politeness import Standing, delay_seconds, slowed_seconds
+
+# Pages of a host whose kind is looked at: the first ones, then some.
+SAMPLED_AT_FIRST, SAMPLED_EVERY = 8, 8
+
+Ended = tuple[Held, Settlement]
+
+
+class Settling:
+    """The one place that turns settlements into state."""
+
+    def __init__(
+        self,
+        rules: FrontierRules,
+        hosts: HostTable,
+        backlog: Backlog,
+        leases: Leases,
+        admission: Admission,
+        versions: SiteVersions,
+        contents: Contents,
+    ) -> None:
+        self._rules = rules
+        self._hosts = hosts
+        self._backlog = backlog
+        self._leases = leases
+        self._admission = admission
+        self._versions = versions
+        self._contents = contents
+
+    async def settle(self, batch: HostBatch, ended: list[Ended], now: float) -> None:
+        fresh = await self._admission.prepare(
+            batch,
+            [target for _, settlement in ended for target in settlement.discovered],
+            [mark for _, settlement in ended for mark in settlement.known],
+            [news.origin for held, settlement in ended if (news := _news_of(held, settlement, now))],
+        )
+        for held, _ in ended:
+            # All of them first: what one discovered must not take the place of another.
+            if held.spot:
+                self._backlog.dequeue(batch, held.host, held.spot)
+        for held, settlement in ended:
+            await self._settle(batch, held, settlement, now, fresh)
+
+    async def _settle(
+        self, batch: HostBatch, held: Held, settlement: Settlement, now: float, fresh: set[bytes]
+    ) -> None:
+        host, target, counts = held.host, held.target, self._backlog.counts
+        if news := _news_of(held, settlement, now):
+            self.learn(batch, news, now)
+        is_ban = self._rest(held, settlement, now)
+        may_retry = settlement.may_retry or is_ban
+        again = again_after(settlement, target, self._rules.retry_pauses, may_retry=may_retry) if held.spot else None
+        due = now + again.pause_seconds if again else None
+        if again:
+            self._backlog.delay(batch, again.target, max(now + again.pause_seconds, host.record.free_at))
+        else:
+            counts[settlement.outcome.name.lower()] += 1
+        if target.fingerprint:
+            batch.put(HISTORY, target.fingerprint, encode(history_of(target, settlement, now, due)))
+        if settlement.outcome is OutcomeKind.STORED and settlement.digest:
+            self._contents.keep(batch, settlement.digest, target.url)
+        counts["fetched_bytes"] += settlement.body_bytes
+        if site := settlement.site:
+            batch.put(SITES, site.domain.encode(), pack_site(site))
+            self._versions.note(site.domain, site.version)
+        for mark in settlement.known:
+            self._admission.mark(batch, mark, fresh)
+        if settlement.discovered:
+            await self._admission.add(batch, settlement.discovered, fresh)
+        host.turn += 1
+        self._hosts.go_on(batch, host, now)
+
+    def learn(self, batch: HostBatch, news: RobotsNews, now: float) -> None:
+        """Note what was learnt of a robots.txt; its host is in memory."""
+        host = self._hosts.get(host_of_origin(news.origin))
+        host.record.crawl_delay_seconds = learn(host.record.origins, news, host.origins_with_lanes())
+        if news.record:
+            batch.put(ROBOTS, news.origin.encode(), news.record)
+        batch.note(host)
+        if not news.is_pending:
+            self._hosts.unpark(batch, host, now)
+
+    def _rest(self, held: Held, settlement: Settlement, now: float) -> bool:
+        """The host's pause after this visit. Returns whether it told us to go away."""
+        record, target = held.host.record, held.target
+        standing = Standing(record.failures, record.refusals, record.slowdown)
+        kin = kin_of(target.url, target.referrer) if _tells_kin(record, target, settlement) else None
+        pause = pause_after(self._rules.pace, settlement, standing, record.crawl_delay_seconds, kin, record.given)
+        if pause is None:
+            self._leases.unask(held)
+            return False
+        if pause.is_circuit and held.host.has_other_lanes(origin_of(target.url)):
+            pause = self._close_origin(held, settlement, pause, now)
+        standing = pause.standing
+        record.failures, record.refusals, record.slowdown = standing.failures, standing.refusals, standing.slowdown
+        _note_kin(record, kin, settlement, has_failed=pause.has_failed)
+        if pause.is_ban or not standing.failures:
+            record.ban = settlement.reason if pause.is_ban else NO_REASON
+        record.delay_seconds = pause.seconds
+        record.free_at = now + pause.seconds
+        record.fetch_seconds = settlement.fetch_seconds
+        record.visits += 1
+        record.pages += settlement.outcome.is_page
+        record.address = settlement.address or record.address
+        self._hosts.asked(held.host, held.worker, settlement)
+        return pause.is_ban
+
+    def _close_origin(self, held: Held, settlement: Settlement, pause: Pause, now: float) -> Pause:
+        """One origin of several fails again and again: it rests, and the others of its host go on."""
+        record, pace = held.host.record, self._rules.pace
+        if state := record.origins.get(origin_of(held.target.url)):
+            state.rest_until, state.trouble = now + pause.seconds, settlement.reason
+        delay = delay_seconds(pace, settlement.fetch_seconds, record.crawl_delay_seconds)
+        seconds = slowed_seconds(pace, delay, pause.standing.slowdown)
+        return replace(pause, seconds=seconds, standing=replace(pause.standing, failures=0))
+
+
+def _note_kin(record: HostRecord, kin: int | None, settlement: Settlement, *, has_failed: bool) -> None:
+    """Which kinds of URLs give pages here, and which have failed since one did."""
+    if settlement.outcome.is_page:
+        record.failing = []
+        if kin is not None and record.given[-1:] != [kin]:
+            record.given = remember(kin, record.given)
+    elif kin is not None and has_failed:
+        record.failing = remember(kin, record.failing)
+
+
+def _tells_kin(record: HostRecord, target: Target, settlement: Settlement) -> bool:
+    """Whether the kind of a URL matters: if it failed; of pages a sample is enough, since each costs 10 µs."""
+    if target.kind is not Kind.PAGE:
+        return False
+    is_sample = record.pages < SAMPLED_AT_FIRST or record.pages % SAMPLED_EVERY == 0 or record.failing
+    return not settlement.outcome.is_page or bool(is_sample)
+
+
+def _news_of(held: Held, settlement: Settlement, now: float) -> RobotsNews | None:
+    """What a visit says of a robots.txt, if only that its own got lost."""
+    if settlement.robots is None and held.target.kind is Kind.ROBOTS and held.spot is None:
+        return lost_robots(held.target, now)
+    return settlement.robots

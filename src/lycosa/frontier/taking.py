@@ -1,0 +1,191 @@
+"""Which leases a worker is given: of the hosts whose turn it is, each time the next that may be asked."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from lycosa.frontier.backlog import Backlog
+from lycosa.frontier.host import Host
+from lycosa.frontier.hosts import HostBatch, HostTable
+from lycosa.frontier.leases import Leases
+from lycosa.frontier.poison import readable_history
+from lycosa.frontier.queue import Spot
+from lycosa.frontier.records import HostRecord, site_version
+from lycosa.frontier.rules import robots_target
+from lycosa.frontier.tables import HISTORY, SITES, Tables
+from lycosa.model import Kind, Lease, Target, Validators, origin_of
+from lycosa.policy.kin import is_evidence, kin_of
+from lycosa.policy.politeness import CIRCUIT_FAILURES
+
+# Versions of sites kept in memory, about 150 bytes each; others are looked up.
+MAX_VERSIONS = 50_000
+# What one look at a host passes over because it is poisoned or set aside.
+MAX_PASSED_OVER = 256
+
+
+class PageLimit(Protocol):
+    """How many pages may be fetched in all."""
+
+    def is_reached(self, pages: int, leased: int) -> bool:
+        """With so many pages fetched and leased here, whether no more can be had."""
+
+    def may_lease(self, pages: int, leased: int) -> bool:
+        """Whether one more page may be leased here and now."""
+
+
+class PagesAtMost:
+    """The page limit of a crawl that has one scheduler; 0 for none."""
+
+    def __init__(self, max_pages: int) -> None:
+        self._max_pages = max_pages
+
+    def is_reached(self, pages: int, leased: int) -> bool:
+        return 0 < self._max_pages <= pages + leased
+
+    def may_lease(self, pages: int, leased: int) -> bool:
+        return not self.is_reached(pages, leased)
+
+
+class SiteVersions:
+    """Which version of the notes on a domain is in the table: a worker that has another one asks for them."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._versions: OrderedDict[str, int] = OrderedDict()
+
+    async def load(self, domains: Iterable[str]) -> None:
+        missing = list({domain for domain in domains if domain not in self._versions})
+        if missing:
+            rows = await self._tables.get(SITES, [domain.encode() for domain in missing])
+            for domain, raw in zip(missing, rows, strict=True):
+                self.note(domain, site_version(raw))
+
+    async def of(self, domain: str) -> int:
+        if domain not in self._versions:
+            await self.load([domain])
+        return self._versions[domain]
+
+    def note(self, domain: str, version: int) -> None:
+        self._versions[domain] = version
+        if len(self._versions) > MAX_VERSIONS:
+            self._versions.popitem(last=False)
+
+
+class Taking:
+    """Gives out leases. Reads ahead what they take, in as few looks as it can."""
+
+    def __init__(
+        self,
+        tables: Tables,
+        hosts: HostTable,
+        backlog: Backlog,
+        leases: Leases,
+        limit: PageLimit,
+        versions: SiteVersions,
+    ) -> None:
+        self._tables = tables
+        self._hosts = hosts
+        self._backlog = backlog
+        self._leases = leases
+        self._limit = limit
+        self._versions = versions
+        self._withheld: list[Host] = []  # that were ready, but the page limit did not let them
+        self.was_withheld = False  # something, when leases were last asked for
+
+    def may_lease(self) -> bool:
+        """Whether the page limit lets anything be leased."""
+        return not self._limit.is_reached(self._backlog.pages, self._leases.pages)
+
+    async def take(self, batch: HostBatch, worker: int, limit: int, now: float) -> list[Lease]:
+        leases: list[Lease] = []
+        if not limit or not self.may_lease():
+            return leases
+        likely = self._hosts.next_ready(worker, now, limit)
+        await self._backlog.load_heads(likely, now)
+        await self._versions.load(host.domain for host in likely)
+        for host in self._hosts.ready(batch, worker, now):
+            if lease := await self._lease(batch, host, worker, now):
+                leases.append(lease)
+            if len(leases) == limit or not self.may_lease():
+                break
+        # Only now: within the loop they would come again at once.
+        for host in self._withheld:
+            self._hosts.stand_ready(host)
+        self.was_withheld = bool(self._withheld)
+        self._withheld.clear()
+        return leases
+
+    async def _lease(self, batch: HostBatch, host: Host, worker: int, now: float) -> Lease | None:
+        """The next of a host's queue, or a robots.txt; None if the host has nothing to give at present."""
+        record = host.record
+        if not (first := await self._first(batch, host, now)):
+            reopens_at = host.reopens_at(host.closed(now)) if record.queued else None
+            if reopens_at:
+                self._hosts.park(batch, host, reopens_at)
+            else:
+                self._hosts.go_on(batch, host, now)
+            return None
+        spot: Spot | None
+        spot, target = first
+        robots_at = 0.0
+        if target.kind is not Kind.ROBOTS:
+            state = record.origins.get(origin_of(target.url))
+            if state is None or state.expires_at <= now:
+                spot, target = None, robots_target(origin_of(target.url), target.host)
+            else:
+                robots_at = state.fetched_at
+        if target.kind is Kind.PAGE and not self._limit.may_lease(self._backlog.pages, self._leases.pages):
+            self._withheld.append(host)
+            return None
+        validators, version = await self._validators(target), await self._versions.of(host.domain)
+        held = self._leases.give(batch, host, target, spot, worker, now)
+        return Lease(held.token, target, held.expires_at, robots_at, validators, record.address, version)
+
+    async def _first(self, batch: HostBatch, host: Host, now: float) -> tuple[Spot, Target] | None:
+        """The next of a host's queue that may be asked. What cannot be read, or must wait, leaves the queue."""
+        backlog = self._backlog
+        for _ in range(MAX_PASSED_OVER):
+            if not (lane := host.next_lane(host.closed(now))):
+                return None
+            spot, target = await backlog.next_in(host, lane, is_last_first=backlog.is_last_first)
+            if spot is None:
+                await backlog.drop_block(batch, host, lane)
+            elif target is None:
+                backlog.drop_entry(batch, host, spot)
+            elif due := _waits_until(host.record, target, now):
+                backlog.dequeue(batch, host, spot)
+                backlog.delay(batch, target, due)
+            elif _is_doubtful(host.record, target):
+                # Behind all others of its host: those tell whether it is in trouble.
+                backlog.dequeue(batch, host, spot)
+                backlog.enqueue(batch, host, replace(target, was_aside=True))
+            else:
+                return spot, target
+        return None
+
+    async def _validators(self, target: Target) -> Validators | None:
+        """What the last visit left to ask whether anything has changed."""
+        if not target.visits:
+            return None
+        (raw,) = await self._tables.get(HISTORY, [target.fingerprint])
+        past = readable_history(raw)
+        return Validators(past.etag, past.last_modified, past.digest) if past else None
+
+
+def _waits_until(record: HostRecord, target: Target, now: float) -> float:
+    """Until when a target must leave its queue, since its origin has no lane of its own; 0 if it need not."""
+    state = record.origins.get(origin_of(target.url))
+    return state.closed_until if state and target.kind is not Kind.ROBOTS and state.closed_until > now else 0.0
+
+
+def _is_doubtful(record: HostRecord, target: Target) -> bool:
+    """Whether a host fails, gives pages otherwise, and a target is like those that fail rather than like those."""
+    if not record.failing or not record.given or target.was_aside or record.queued == 1:
+        return False
+    kin = kin_of(target.url, target.referrer)
+    is_likely_to_fail = kin in record.failing or record.failures >= CIRCUIT_FAILURES - 1
+    return target.kind is Kind.PAGE and is_likely_to_fail and not is_evidence(kin, record.given)
