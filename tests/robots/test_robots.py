@@ -97,7 +97,8 @@ def test_a_line_that_the_size_limit_cuts_is_dropped() -> None:
         ("10 seconds # please", 10.0),
         ("0", 0.0),
         ("999999999", MAX_CRAWL_DELAY_SECONDS),
-        ("9" * 1000, None),
+        ("9" * 400, MAX_CRAWL_DELAY_SECONDS),
+        ("0." + "1" * 400, MAX_CRAWL_DELAY_SECONDS),
         ("-1", None),
         ("nan", None),
         ("inf", None),
@@ -116,9 +117,33 @@ def test_the_longest_of_our_delays_counts_and_those_of_others_do_not() -> None:
     assert parse_robots(body, "lycosa").crawl_delay_seconds == 3.0
 
 
-def test_a_crawl_delay_does_not_end_a_list_of_agents() -> None:
-    body = "User-agent: lycosa\nCrawl-delay: 10\nUser-agent: other\nDisallow: /private/"
-    assert not allows(body, "/private/")
+def test_a_group_with_nothing_but_a_crawl_delay_ends_at_the_next_agent() -> None:
+    body = "User-agent: lycosa\nCrawl-delay: 10\n\nUser-agent: *\nDisallow: /"
+    assert allows(body, "/private/")
+    assert parse_robots(body.encode(), "lycosa").crawl_delay_seconds == 10.0
+    assert not allows(body, "/private/", agent="other")
+    assert parse_robots(body.encode(), "other").crawl_delay_seconds is None
+
+
+def test_a_list_of_agents_shares_the_crawl_delay_below_it() -> None:
+    body = b"User-agent: a\nUser-agent: lycosa\nCrawl-delay: 7\nDisallow: /x"
+    assert parse_robots(body, "lycosa") == RobotsRules(rules=((False, "/x"),), crawl_delay_seconds=7.0)
+
+
+@pytest.mark.parametrize("coding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf_16_is_read_with_and_without_its_mark(coding: str) -> None:
+    body = "User-agent: *\r\nDisallow: /geheim/\r\nDisallow: /ä".encode(coding)
+    assert not allows(body, "/geheim/x")
+    assert allows(body, "/offen")
+
+
+def test_a_long_utf_16_file_is_cut_between_lines() -> None:
+    body = ("User-agent: *\nDisallow: /x\n" + "# comment\n" * MAX_ROBOTS_BYTES).encode("utf-16")
+    assert parse_robots(body, "lycosa").rules == ((False, "/x"),)
+
+
+def test_only_ascii_white_space_is_trimmed() -> None:
+    assert parse_robots("User-agent: *\nDisallow:\t /x\u00a0 \f".encode(), "lycosa").rules == ((False, "/x%C2%A0"),)
 
 
 def test_sitemaps_belong_to_everyone_and_are_bounded() -> None:

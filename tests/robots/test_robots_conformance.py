@@ -20,8 +20,12 @@ pytestmark = pytest.mark.skipif(not SUITES.is_dir(), reason=f"no conformance sui
 RFC_OVER_GOOGLE = "RFC 9309 2.2.2: a character and its escape are equal; Google compares as written"
 ONE_AGENT_A_LINE = "Google and RFC 9309 read one product token per line"
 
+# Whoever gives an agent nothing but a pause does not mean the rules of the next one for it.
+DELAY_ENDS_A_GROUP = "a group that has only a Crawl-delay ends at the next User-agent line"
+
 DIFFERS_FROM_GOOGLE = {63: RFC_OVER_GOOGLE, 65: RFC_OVER_GOOGLE, 66: RFC_OVER_GOOGLE}
 DIFFERS_FROM_CRAWLER_COMMONS = {
+    **dict.fromkeys((21, 22, 23, 24, 64, 65, 70, 71, 82), DELAY_ENDS_A_GROUP),
     127: ONE_AGENT_A_LINE,
     130: ONE_AGENT_A_LINE,
     139: ONE_AGENT_A_LINE,

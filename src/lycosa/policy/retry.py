@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from email.utils import parsedate_to_datetime
+
+MAX_RETRY_AFTER_SECONDS = 999_999_999.0
+# RFC 9110 knows whole seconds only; some servers tell fractions.
+_SECONDS = re.compile(r"[0-9]+(\.[0-9]*)?")
 
 
 def may_pass(status: int) -> bool:
@@ -13,8 +18,9 @@ def may_pass(status: int) -> bool:
 def retry_after_seconds(value: str, now: float) -> float:
     """The pause a Retry-After header asks for, as seconds or as a date; 0 if it asks for none."""
     value = value.strip()
-    if value.isascii() and value.isdigit():
-        return float(value[:9])
+    if _SECONDS.fullmatch(value):
+        # As long as a date far away, if it has more digits than that.
+        return min(float(value), MAX_RETRY_AFTER_SECONDS)
     try:
         return max(0.0, parsedate_to_datetime(value).timestamp() - now)
     except (ValueError, TypeError, OverflowError):

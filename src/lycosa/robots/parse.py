@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from string import ascii_letters, hexdigits
 
@@ -23,6 +24,8 @@ MAX_USAGE_CHARACTERS = 512
 MAX_CRAWL_DELAY_SECONDS = 86_400.0
 
 _TOKEN_CHARACTERS = ascii_letters + "-_"
+# Only these: other white space is part of a path that somebody has.
+_BLANK = " \t\v\f\r\n"
 
 
 class RobotsRules(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -75,6 +78,8 @@ def parse_robots(body: bytes, agent: str) -> RobotsRules:
                     for group in addressed:
                         group.rules[rule] = None
             case "crawl-delay":
+                # A rule to those who wrote it: a group that has nothing else must not fall to the agents after it.
+                has_rules = True
                 _hear_delay(addressed, value)
             case "sitemap":
                 if len(sitemaps) < MAX_SITEMAPS and 0 < len(value) <= MAX_SITEMAP_CHARACTERS:
@@ -150,9 +155,10 @@ def _delay_seconds(value: str) -> float | None:
     number = number[: len(number) - len(number.lstrip("0123456789."))]
     whole, _, fraction = number.partition(".")
     digits = f"{whole or '0'}.{fraction.partition('.')[0] or '0'}"
-    if not any(character.isdigit() for character in number) or len(digits) > 64:
+    if not any(character.isdigit() for character in number):
         return None
-    return min(float(digits), MAX_CRAWL_DELAY_SECONDS)
+    # Whatever is longer than any number of days is as long as the longest pause.
+    return min(float(digits), MAX_CRAWL_DELAY_SECONDS) if len(digits) <= 64 else MAX_CRAWL_DELAY_SECONDS
 
 
 def _hear_usage(groups: list[_Group], key: str, value: str) -> None:
@@ -184,13 +190,13 @@ def _records(text: str) -> Iterator[tuple[str, str]]:
         key, colon, value = line.partition(":")
         if not colon:
             # Google's tolerance: a forgotten colon, if the line is exactly two words.
-            words = line.split()
+            words = re.split(f"[{_BLANK}]+", line.strip(_BLANK))
             if len(words) != 2:
                 continue
             key, value = words
         usual = _KEYS.get(key) or _usual_key(key)
         if usual:
-            yield usual, value.strip()
+            yield usual, value.strip(_BLANK)
 
 
 _KEYS = {
@@ -217,7 +223,7 @@ _SPELLINGS = (
 
 
 def _usual_key(key: str) -> str | None:
-    lowered = key.strip().lower()
+    lowered = key.strip(_BLANK).lower()
     for usual, beginnings in _SPELLINGS:
         if lowered.startswith(beginnings):
             return usual
