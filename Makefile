@@ -1,33 +1,52 @@
 # Everything runs in .venv, which is made on first use. Needed beforehand: Python 3.11 or later, and make.
 PYTHON ?= python3
 BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
+# Stamps: lycosa with what it needs, and what its developers need on top of that.
+RUNS := .venv/.runs
 READY := .venv/.ready
+# Hundreds of processes are started by the tests: none of them shall compile lycosa's modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-hostile coverage lint docs bench clean
+.PHONY: help demo wheels check test test-hostile coverage lint docs bench clean
 
 help:
 	@echo "make demo    crawl a simulated web without a network, and compare with its truth"
-	@echo "make test    all checks: style, types, tests"
+	@echo "make check   style, types and every test that starts no process: in a minute"
+	@echo "make test    all checks: style, types, all tests"
 	@echo "make test-hostile  everything hostile, the long tests too, as one table of guarantees (half an hour)"
 	@echo "make coverage  the tests once more, with the lines and branches they reach (three times as long)"
 	@echo "make lint    style and types only"
 	@echo "make docs    write docs/commands.md, docs/settings.md and src/lycosa/keywords.py anew"
 	@echo "make bench   measure"
+	@echo "make wheels  build wheels for Linux x86-64 and arm64, without docker (four minutes)"
 	@echo "make clean   remove what was made"
 
 COMPILED := $(shell find src -name '*.[ch]')
 
-$(READY): pyproject.toml $(COMPILED)
+$(RUNS): pyproject.toml $(COMPILED)
+	@echo "1. An environment for lycosa alone, in .venv"
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
-	touch $@
+	@echo "2. lycosa and what it needs into it; its C parts are compiled (half a minute, and downloads of 140 MB once)"
+	$(PIP) install -e .
+	@touch $@
 
-demo: $(READY)
+# Not ".[dev]", which would compile once more. Nothing to do again when only C has changed.
+$(READY): pyproject.toml | $(RUNS)
+	@echo "3. What lycosa's developers need: tests, types, servers to test against"
+	@$(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['dev'], sep='\n')" > .venv/dev.txt
+	$(PIP) install -r .venv/dev.txt
+	@touch $@
+
+demo: $(RUNS)
 	$(BIN)/lycosa demo
+
+check: lint
+	$(BIN)/pytest -n 2 --dist worksteal -m "not process and not full" --no-processes --named-skips-only
 
 # Most tests wait for processes and servers of their own, so four at a time fit on two cores.
 test: lint
-	$(BIN)/pytest -n 4 --dist worksteal
+	$(BIN)/pytest -n 4 --dist worksteal --named-skips-only
 
 test-hostile: $(READY)
 	$(BIN)/python -m tests.hostile.table --full
@@ -40,13 +59,17 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-docs: $(READY)
+docs: $(RUNS)
 	$(BIN)/python -m lycosa.cli.reference docs
 	$(BIN)/python tools/rooms.py docs/rooms.svg
 
-bench: $(READY)
+bench: $(RUNS)
 	$(BIN)/lycosa bench
 
 clean:
 	rm -rf .venv .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# zig builds for both architectures; with docker, `pipx run cibuildwheel` does the same (docs/install.md).
+wheels:
+	$(PYTHON) tools/wheels.py

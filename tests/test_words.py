@@ -26,17 +26,8 @@ ENDINGS = {
 
 # Class names that stand for two things. The list must say what is, so it can only shrink.
 TWICE = {
-    "Asked",
-    "GiveBack",
-    "Machine",
     "OriginAside",
-    "PageLimit",
-    "Pause",
     "QueuedHost",
-    "Read",
-    "Reader",
-    "Settle",
-    "Settled",
 }
 
 # Words that were given up, and the one that took their place.
@@ -45,7 +36,7 @@ RETIRED = {
     "rulebook": "robots cache",
     "sitebook": "site judge",
     "gist": "digest",
-    "probe": "probe, or a robots.txt for another origin",
+    "errand": "probe, or a robots.txt for another origin",
 }
 # They say what was measured, or what was decided, in the words of that day.
 PAST = {DOCS / name for name in ("benchmark.md", "quality.md", "experiments.md", "decisions/README.md")}

@@ -131,7 +131,9 @@ def _top(floor: int) -> int:
 def _centre(room: str) -> tuple[float, float]:
     floor = floor_of(room)
     rooms = FLOORS[floor]
-    return WIDTH * (rooms.index(room) + 1) / (len(rooms) + 1), _top(floor) + FLOOR_HEIGHT / 2
+    # No two floors have their rooms in one line: an arrow past a room must not seem to end there.
+    x = WIDTH * (rooms.index(room) + 1) / (len(rooms) + 1) + 36 * (floor % 3 - 1)
+    return x, _top(floor) + FLOOR_HEIGHT / 2
 
 
 def _box(room: str) -> str:

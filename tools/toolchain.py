@@ -57,10 +57,10 @@ def this_machine() -> Machine:
 
 def choose(machine: Machine, works: Callable[[str], bool]) -> str:
     """The command of a compiler that works, `ZIG` where there is none, `NOTHING` where that would not help either."""
-    if machine.wish in (ZIG, NOTHING):
-        return machine.wish
-    if not machine.has_headers:
+    if machine.wish == NOTHING or not machine.has_headers:
         return NOTHING
+    if machine.wish == ZIG and machine.platform:
+        return ZIG
     own = next(filter(works, machine.commands), "")
     return own or (ZIG if machine.platform else NOTHING)
 
@@ -89,6 +89,8 @@ def ready(command: str, wheel_platform: str = "") -> Iterator[None]:
     with TemporaryDirectory(prefix="lycosa-build-") as scratch:
         if command == ZIG:
             os.environ |= _zig_variables(wheel_platform or this_machine().platform, Path(scratch))
+        elif command == os.environ.get(WISH) == NOTHING:
+            os.environ |= {"CC": "false", "LDSHARED": "false"}
         elif command != NOTHING and command != (before["CC"] or sysconfig.get_config_var("CC")):
             os.environ |= {"CC": command, "LDSHARED": f"{command} -shared"}
         try:

@@ -9,7 +9,7 @@ from pathlib import Path
 from lycosa.clock import Clock, steady_clock
 from lycosa.crawl.discovery import Discovery, DiscoveryRules
 from lycosa.crawl.restart import joined_before, machine_name, note_joined
-from lycosa.crawl.session import Workers, Session
+from lycosa.crawl.session import Session, Workers
 from lycosa.crawl.settlement import Kept
 from lycosa.crawl.visit import Visitor
 from lycosa.crawl.worker import Worker

@@ -12,13 +12,13 @@ from lycosa.simweb import SimWebProcess, WebPlan
 
 from ..crawl import evidence
 from ..crawl.command import crawl
-from ..frontier.redis_servers import RedisServer, needs_redis
+from ..frontier.redis_servers import RedisServer
 
 PLAN = WebPlan.named("clean", hosts=2, pages_per_host=30, crawl_delay_share=0.0, is_prerendered=True)
 LIMIT = 4
 
 
-@pytest.mark.parametrize("kind", ["rocks", pytest.param("redis", marks=needs_redis)])
+@pytest.mark.parametrize("kind", ["rocks", "redis"])
 def test_dropped_urls_are_counted_and_named(tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "crawl"
     with RedisServer() as server, SimWebProcess(PLAN) as web:

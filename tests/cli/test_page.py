@@ -57,7 +57,7 @@ def test_versions_are_listed_and_chosen_by_time(world: World, capsys: pytest.Cap
     [
         ("/never", [], "has no visit of it"),
         ("/never", ["--versions"], "has no visit of it"),
-        ("/gone", [], "no visit gave a page; the last one ended as failed (status: 410)"),
+        ("/gone", [], "no visit gave a page; the last one ended as failed: the answer has an error status (410)"),
         ("/one", ["--at", "1999-01-01"], "there is no version that old"),
         ("/one", ["--at", "yesterday"], "is not a moment"),
     ],

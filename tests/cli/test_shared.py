@@ -18,9 +18,8 @@ from lycosa.settings import Settings
 from lycosa.simweb import SimWebProcess, WebPlan
 
 from ..crawl.command import crawl
-from ..frontier.redis_servers import RedisServer, needs_redis, wait_until
+from ..frontier.redis_servers import RedisServer, wait_until
 
-pytestmark = needs_redis
 PLAN = WebPlan.named("clean", hosts=3, pages_per_host=3, crawl_delay_share=0.0, changes_per_day=(0.0,))
 
 

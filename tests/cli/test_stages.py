@@ -35,7 +35,7 @@ class TestFetch:
         assert facts["is_refused"]
 
     def test_a_name_that_does_not_exist_fails(self, world: World, capsys: pytest.CaptureFixture[str]) -> None:
-        assert "dns" in run(["fetch", "http://nobody.test/", *world.network], capsys, code=3)
+        assert "could not be looked up" in run(["fetch", "http://nobody.test/", *world.network], capsys, code=3)
 
     def test_the_body_alone(self, world: World, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
         assert main(["fetch", world.url("/data.bin"), *world.network, "--body"]) == 0

@@ -20,8 +20,8 @@ from lycosa.simweb.log import RequestLog
 from lycosa.simweb.server import SimServer, loopback_socket
 
 from ..cli.world import lycosa
-from ..fetch.certificate import make_certificate, needs_openssl
-from ..frontier.redis_servers import RedisServer, needs_redis
+from ..fetch.certificate import make_certificate
+from ..frontier.redis_servers import RedisServer
 from . import evidence
 from .command import Ended, crawl
 
@@ -30,7 +30,7 @@ PAGES = 60
 # As an operator has it who set nothing: an origin in trouble is tried again after five minutes.
 ORDINARY: dict[str, Any] = {"retry_after_seconds": None}
 
-with_disk = ["rocks", pytest.param("redis", marks=needs_redis)]
+with_disk = ["rocks", "redis"]
 
 
 @pytest.fixture(params=["memory", *with_disk])
@@ -113,7 +113,6 @@ async def test_a_site_that_links_to_its_own_closed_https_is_found(web: HandWeb, 
         await assert_found(web, space / "crawl", frontier, good, bad, "connect: Connection refused")
 
 
-@needs_openssl
 async def test_a_site_of_https_that_links_to_its_own_closed_http_is_found(
     web: HandWeb, space: Path, frontier: str, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,7 +129,6 @@ async def test_a_site_that_links_to_a_dead_port_of_its_host_is_found(web: HandWe
         await assert_found(web, space / "crawl", frontier, good, bad, "connect: Connection refused")
 
 
-@needs_openssl
 async def test_a_site_that_links_to_a_certificate_of_its_own_making_is_found(
     web: HandWeb, space: Path, frontier: str, certificate: Path
 ) -> None:

@@ -28,7 +28,7 @@ from .test_visits import page
 HOOK = """
 import sys
 
-if "lycosa.process.forkserver_main" in sys.orig_argv:
+if "lycosa.build" in sys.orig_argv:
     import os, signal
     from lycosa.page.parser import PageParser
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from lycosa.dedupe import signature
 
-pytestmark = pytest.mark.skipif(signature.compiled_sign is None, reason="the compiled loop is not built")
+pytestmark = pytest.mark.skipif(signature.compiled_sign is None, reason="the compiled parts are not built")
 
 
 @given(st.text(alphabet=st.characters(codec=None, categories=None), max_size=400))

@@ -8,7 +8,6 @@ import tracemalloc
 import zlib
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import brotli
 import pytest
@@ -18,6 +17,8 @@ from hypothesis import strategies as st
 from lycosa.errors import VisitError
 from lycosa.fetch.coding import MAX_MEMBERS, DecodedBody, content_codings, decode
 from lycosa.model import Failure
+
+from .. import suites
 
 MIB = 1024 * 1024
 PAGE = b"".join(b"<p>%d lines of text, %x</p>\n" % (n, n * n * 7919) for n in range(2000))
@@ -152,13 +153,9 @@ def test_flipped_bits_give_a_bounded_body(seed: int, name: str) -> None:
     assert len(decode(bytes(coded), [coding], 10_000).body) <= 10_000
 
 
-CASES = Path(__file__).parents[3] / "shared/data/conformance/http/wpt-content-encoding"
-
-
-@pytest.mark.skipif(not CASES.is_dir(), reason="the conformance cases are not here")
 @pytest.mark.parametrize(("folder", "coding", "suffix"), [("gzip", "gzip", "gz"), ("br", "br", "br")])
 def test_the_bodies_of_the_web_platform_tests_come_off(folder: str, coding: str, suffix: str) -> None:
-    files = sorted((CASES / folder / "resources").glob(f"*.{suffix}"))
+    files = suites.find_all(f"conformance/http/wpt-content-encoding/{folder}/resources/*.{suffix}")
     assert files
     for file in files:
         decoded = decode(file.read_bytes(), [coding], 64 * MIB)

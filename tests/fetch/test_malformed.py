@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
-from pathlib import Path
 from typing import Any
 
 import brotli
@@ -14,12 +12,11 @@ from lycosa.errors import VisitError
 from lycosa.fetch.curl import CurlFetcher
 from lycosa.model import Failure, Response
 
+from .. import suites
 from .conftest import MakeFetcher
 from .rawweb import RawWeb, endless, hang, hang_after, page
 
 OK = b"HTTP/1.1 200 OK\r\n"
-CASES = Path(__file__).parents[3] / "shared/data/conformance/http"
-needs_cases = pytest.mark.skipif(not CASES.is_dir(), reason="the conformance cases are not here")
 
 
 async def outcome(fetcher: CurlFetcher, web: RawWeb, answer: bytes) -> Response | Failure:
@@ -197,9 +194,8 @@ async def test_a_dripping_answer_is_too_slow(
     assert failure.value.reason is Failure.SLOW
 
 
-@needs_cases
 async def test_bad_servers_seen_by_nutch(web: RawWeb, fetcher: CurlFetcher) -> None:
-    cases = json.loads((CASES / "nutch/bad_server_responses.json").read_text())
+    cases = suites.load("conformance/http/nutch/bad_server_responses.json")
     results = {}
     for case in cases:
         result = await outcome(fetcher, web, base64.b64decode(case["raw_b64"]))
@@ -210,17 +206,15 @@ async def test_bad_servers_seen_by_nutch(web: RawWeb, fetcher: CurlFetcher) -> N
     assert results["testNoStatusLine"] is Failure.PROTOCOL
 
 
-@needs_cases
 async def test_heads_of_the_web_platform_tests_give_an_outcome(web: RawWeb, fetcher: CurlFetcher) -> None:
-    files = sorted(CASES.glob("wpt-*/resources/*.asis"))
+    files = suites.find_all("conformance/http/wpt-*/resources/*.asis")
     assert len(files) > 50
     for file in files:
         result = await outcome(fetcher, web, file.read_bytes())
         assert isinstance(result, (Response, Failure)), file.name
 
 
-@needs_cases
 async def test_content_lengths_of_the_web_platform_tests(web: RawWeb, fetcher: CurlFetcher) -> None:
-    for case in json.loads((CASES / "wpt-content-length/resources/content-lengths.json").read_text()):
+    for case in suites.load("conformance/http/wpt-content-length/resources/content-lengths.json"):
         answer = OK + case["input"].encode("latin-1") + b"\r\n\r\n" + b"x" * 42
         assert isinstance(await outcome(fetcher, web, answer), (Response, Failure)), case

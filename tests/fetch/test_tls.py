@@ -14,11 +14,9 @@ from lycosa.errors import VisitError
 from lycosa.fetch.curl import CurlFetcher
 from lycosa.model import Failure
 
-from .certificate import make_certificate, needs_openssl
+from .certificate import make_certificate
 from .conftest import MakeFetcher
 from .rawweb import RawWeb, page
-
-pytestmark = needs_openssl
 
 
 @pytest.fixture(scope="session")

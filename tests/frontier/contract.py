@@ -21,7 +21,7 @@ from .contract_bans import BansContract
 from .contract_origins import OriginsContract
 from .contract_poison import PoisonContract
 from .contract_spacing import SpacingContract
-from .stage import DAY, FakeClock, OpenFrontier, Stage, about, probe, page, rules_pending, rules_read
+from .stage import DAY, FakeClock, OpenFrontier, Stage, about, page, robots_for, rules_pending, rules_read
 
 STORED, DUPLICATE, MOVED = OutcomeKind.STORED, OutcomeKind.DUPLICATE, OutcomeKind.MOVED
 REFUSED, FAILED, CRASHED, READ = OutcomeKind.REFUSED, OutcomeKind.FAILED, OutcomeKind.CRASHED, OutcomeKind.READ
@@ -266,12 +266,12 @@ class FrontierContract(SpacingContract, OriginsContract, BansContract, PoisonCon
         await stage.open_hosts("b/1")
         await stage.add("a/1", priority=10)
         lease = next(lease for lease in await stage.take() if lease.target.host == "a")
-        moved = probe("http://a", "http://b/robots.txt")
+        moved = robots_for("http://a", "http://b/robots.txt")
         waits = rules_pending("http://a", stage.clock(), 900.0)
         await stage.settle(lease, MOVED, status=301, discovered=[moved], robots=waits)
         await stage.frontier.release(0)
         stage.clock.advance(1.0)
-        # The probe goes before b's own page, although that came first.
+        # It goes before b's own page, although that came first.
         away = await stage.take_one()
         assert away.target == moved
         await stage.read_robots(away)
@@ -284,7 +284,7 @@ class FrontierContract(SpacingContract, OriginsContract, BansContract, PoisonCon
         await stage.settle(await stage.take_one(), READ, robots=rules_pending("http://b", stage.clock(), 900.0))
         stage.clock.advance(1.0)
         assert await stage.take() == []
-        assert await stage.frontier.add([probe("http://a", "http://b/robots.txt")]) == 0
+        assert await stage.frontier.add([robots_for("http://a", "http://b/robots.txt")]) == 0
         away = await stage.take_one()
         assert away.target.origin == "http://a"
         await stage.read_robots(away)
@@ -293,7 +293,7 @@ class FrontierContract(SpacingContract, OriginsContract, BansContract, PoisonCon
 
     async def test_an_errand_may_come_again_and_again(self, stage: Stage) -> None:
         for _ in range(2):
-            await stage.frontier.add([probe("http://a", "http://b/robots.txt")])
+            await stage.frontier.add([robots_for("http://a", "http://b/robots.txt")])
             (lease,) = await stage.next_leases()
             await stage.read_robots(lease)
         assert stage.frontier.counts().read == 2
@@ -757,7 +757,7 @@ class FrontierContract(SpacingContract, OriginsContract, BansContract, PoisonCon
     ) -> None:
         stage = self.stage_with(open_frontier, clock, max_queued_per_host=1)
         await stage.open_hosts("a/1")
-        await stage.frontier.add([probe("http://b", "http://a/robots.txt")])
+        await stage.frontier.add([robots_for("http://b", "http://a/robots.txt")])
         assert stage.frontier.counts().queued == 2
         assert urls([await stage.take_one()]) == {"a/robots.txt"}
 

@@ -41,7 +41,7 @@ class Machine(Stage):
             self.redis._pulse.cancel()
             with contextlib.suppress(asyncio.CancelledError, BackendLost):
                 await self.redis._pulse
-        await self.redis._opener.close()
+        await self.redis._ownership.close()
         await self.redis._connection.close()
 
 

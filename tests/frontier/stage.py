@@ -49,7 +49,7 @@ def page(url: str, **known: Any) -> Target:
     return Target(full, host, blake2b(full.encode(), digest_size=8).digest(), **known)
 
 
-def probe(origin: str, url: str) -> Target:
+def robots_for(origin: str, url: str) -> Target:
     """The robots.txt of an origin, to be had at another host."""
     return Target(url, url.split("/")[2], b"", kind=Kind.ROBOTS, priority=10, redirects=1, origin=origin)
 

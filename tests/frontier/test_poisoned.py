@@ -23,7 +23,7 @@ from lycosa.model import OutcomeKind, Target
 from lycosa.policy.priority import Order
 
 from .kept import InMemory, InRedis, InRocksDB, Place
-from .redis_servers import PROGRAM, RedisServer, needs_redis
+from .redis_servers import RedisServer
 from .stage import FakeClock, Stage, page, rules_pending
 
 FAILED = OutcomeKind.FAILED
@@ -79,21 +79,17 @@ def test_a_target_in_the_queue_of_another_host_is_none() -> None:
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[RedisServer | None]:
-    if PROGRAM is None:
-        yield None
-        return
+def server() -> Iterator[RedisServer]:
     with RedisServer() as server:
         yield server
 
 
-@pytest.fixture(params=["memory", "rocks", "bloom", pytest.param("redis", marks=needs_redis)])
-def place(request: pytest.FixtureRequest, folder: Path, server: RedisServer | None) -> Place:
+@pytest.fixture(params=["memory", "rocks", "bloom", "redis"])
+def place(request: pytest.FixtureRequest, folder: Path, server: RedisServer) -> Place:
     match request.param:
         case "memory":
             return InMemory()
         case "redis":
-            assert server
             return InRedis(server)
         case "bloom":
             return InRocksDB(folder, seen="bloom", seen_error=1e-6)

@@ -28,7 +28,7 @@ from lycosa.frontier.rules import RANKS, rank_of
 from lycosa.frontier.tables import QUEUE, Batch
 from lycosa.model import Kind, Target
 
-from .stage import probe, page
+from .stage import page, robots_for
 
 ORIGINS = ["http://a", "https://a", "http://a:8080"]
 
@@ -200,7 +200,7 @@ def test_lanes_stand_by_class_and_origins_of_one_class_take_turns() -> None:
 def test_robots_and_probes_have_lanes_of_their_own_class() -> None:
     stored = Stored()
     probe = Target("http://a/no", "a", b"", kind=Kind.PROBE, priority=10)
-    stored.push(page("a/1", priority=10), probe, probe("http://b", "http://a/robots.txt"))
+    stored.push(page("a/1", priority=10), probe, robots_for("http://b", "http://a/robots.txt"))
     assert [lane.mark for lane in stored.record.lanes] == [ROBOTS_MARK, ""]
     assert [stored.pop() for _ in range(3)] == ["a/robots.txt", "a/1", "a/no"]
 

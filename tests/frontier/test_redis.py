@@ -11,10 +11,9 @@ from lycosa.frontier.redis.frontier import RedisFrontier
 from lycosa.frontier.rules import FrontierRules
 
 from .contract import FrontierContract
-from .redis_servers import RedisCluster, RedisServer, needs_redis
+from .redis_servers import RedisCluster, RedisServer
 from .stage import FakeClock, OpenFrontier
 
-pytestmark = needs_redis
 numbers = count(1)
 
 

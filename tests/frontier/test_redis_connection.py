@@ -6,6 +6,7 @@ import asyncio
 import logging
 import random
 import socket
+import ssl
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -25,18 +26,18 @@ from lycosa.frontier.redis.reader import RedisReader
 from lycosa.frontier.redis.server_check import conditions, refuse_what_cannot_work, warnings
 from lycosa.frontier.redis.wire import Answers, pack
 
-from ..fetch.certificate import make_certificate, needs_openssl
+from ..fetch.certificate import make_certificate
 from .proxy import Proxy
-from .redis_servers import RedisCluster, RedisServer, WatchedPair, free_ports, needs_redis
+from .redis_servers import PROGRAMS, RedisCluster, RedisServer, WatchedPair, free_ports, needs_tls
 from .test_redis_tables import until
 from .test_redis_tls import TlsServer
 
 REACH_SECONDS = 5.0
 
 
-@pytest.fixture
-def server() -> Iterator[RedisServer]:
-    with RedisServer() as server:
+@pytest.fixture(params=PROGRAMS, ids=lambda program: Path(program).name)
+def server(request: pytest.FixtureRequest) -> Iterator[RedisServer]:
+    with RedisServer(program=request.param) as server:
         yield server
 
 
@@ -233,7 +234,6 @@ async def refusal(address: str, seconds: float = REACH_SECONDS) -> LycosaError:
     return refused.value
 
 
-@needs_redis
 async def test_a_server_that_answers_is_reached(server: RedisServer) -> None:
     async with connected(server.address) as connection:
         await connection.reach()
@@ -258,7 +258,6 @@ async def test_a_name_that_does_not_exist_is_the_operators_to_mend(scheme: str) 
     assert "there is no such name" in str(error)
 
 
-@needs_redis
 async def test_passwords_that_are_wrong_or_missing_are_the_operators_to_mend() -> None:
     with RedisServer() as server:
         client, where = server.client(), f"127.0.0.1:{server.port}"
@@ -279,7 +278,6 @@ async def test_passwords_that_are_wrong_or_missing_are_the_operators_to_mend() -
             assert "cret" not in str(error)
 
 
-@needs_redis
 async def test_what_a_server_does_not_have_is_the_operators_to_mend(server: RedisServer) -> None:
     where = f"127.0.0.1:{server.port}"
     for address, words in {
@@ -293,7 +291,6 @@ async def test_what_a_server_does_not_have_is_the_operators_to_mend(server: Redi
         assert words in str(error)
 
 
-@needs_redis
 async def test_a_black_hole_is_noticed_in_time(proxy: Proxy) -> None:
     proxy.is_black_hole = True
     for scheme in ("redis", "rediss", "redis+cluster"):
@@ -303,21 +300,22 @@ async def test_a_black_hole_is_noticed_in_time(proxy: Proxy) -> None:
     assert "TLS" not in str(error)
 
 
-@needs_redis
 async def test_a_server_that_is_busy_is_reached_all_the_same(server: RedisServer) -> None:
     server.client().config_set("maxmemory", "1")
     async with connected(server.address) as connection:
         await connection.reach()
 
 
-@needs_redis
-@needs_openssl
-async def test_tls_where_there_is_none_and_none_where_there_is(
-    server: RedisServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_tls_where_there_is_none_is_the_operators_to_mend(server: RedisServer) -> None:
     error = await refusal(f"rediss://127.0.0.1:{server.port}", seconds=0.5)
     assert isinstance(error, SettingsError)
     assert "does not speak TLS" in str(error)
+
+
+@needs_tls
+async def test_no_tls_where_there_is_nothing_else_is_the_operators_to_mend(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     certificate = make_certificate(tmp_path)
     with TlsServer(certificate) as encrypted:
         error = await refusal(f"redis://127.0.0.1:{encrypted.port}")
@@ -332,7 +330,38 @@ async def test_tls_where_there_is_none_and_none_where_there_is(
         assert RedisReader(parse_address(encrypted.address), 0).count_known() == 0
 
 
-@needs_redis
+async def test_sentinel_is_asked_with_the_password_if_it_has_one() -> None:
+    with WatchedPair() as pair:
+        pair.primary.client().config_set("requirepass", "secret")
+        address = f"redis+sentinel://:secret@127.0.0.1:{pair.sentinel.port}/main"
+        async with connected(address) as connection:
+            await connection.reach()
+        pair.sentinel.client().execute_command("ACL", "SETUSER", "default", "resetpass", ">secret")
+        async with connected(address) as connection:
+            await connection.reach()
+            assert await connection.servers() == [("127.0.0.1", pair.primary.port)]
+        error = await refusal(address.replace("secret", "wrong"))
+        assert isinstance(error, SettingsError)
+
+
+async def test_sentinel_is_asked_over_tls_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    certificate = make_certificate(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate)
+
+    async def tell_master(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"main\r\n")
+        writer.write(b"*2\r\n$9\r\n127.0.0.1\r\n$4\r\n6380\r\n")
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(tell_master, "127.0.0.1", 0, ssl=context) as sentinel:
+        port = sentinel.sockets[0].getsockname()[1]
+        async with connected(f"rediss+sentinel://127.0.0.1:{port}/main") as connection:
+            assert await connection.servers() == [("127.0.0.1", 6380)]
+
+
 async def test_sentinel_is_asked_for_the_master() -> None:
     with WatchedPair() as pair:
         async with connected(pair.address) as connection:
@@ -346,7 +375,6 @@ async def test_sentinel_is_asked_for_the_master() -> None:
         assert "no Sentinel?" in str(error)
 
 
-@needs_redis
 async def test_every_server_of_a_cluster_is_asked() -> None:
     with RedisCluster() as cluster:
         async with connected(cluster.address) as connection:
@@ -366,8 +394,8 @@ async def test_every_server_of_a_cluster_is_asked() -> None:
 
 SCRIPT = """
 local args = cmsgpack.unpack(ARGV[1])
-redis.call('SET', KEYS[1] .. 'x', args.raw)
-return { #args.raw, args.list[2][1], tostring(args.number) }
+redis.call('SET', KEYS[1] .. 'x', ARGV[2])
+return { #ARGV[2], args.list[2][1], tostring(args.number) }
 """
 
 
@@ -377,20 +405,18 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection_module, "script_text", {"remember": SCRIPT, "broken": "return nosuch()"}.__getitem__)
 
 
-@needs_redis
 @pytest.mark.usefixtures("scripts")
 @pytest.mark.parametrize("size", [0, 31, 32, 255, 256, 65_535, 65_536])
 async def test_a_script_gets_its_arguments_whole(server: RedisServer, size: int) -> None:
     raw = random.Random(size).randbytes(size)
     async with connected(server.address) as connection:
-        args = {"raw": raw, "list": (1, [b"\xff"]), "number": 7}
-        assert await connection.run("remember", "t", args) == [size, b"\xff", b"7"]
+        args = {"list": (1, ["ÿ"]), "number": 7}
+        assert await connection.run("remember", "t", args, raw) == [size, "ÿ".encode(), b"7"]
         assert await connection.command("t", "GET", "tx") == raw
         server.client().script_flush()
-        assert await connection.run("remember", "t", args, durable=False) == [size, b"\xff", b"7"]
+        assert await connection.run("remember", "t", args, raw, durable=False) == [size, "ÿ".encode(), b"7"]
 
 
-@needs_redis
 @pytest.mark.usefixtures("scripts")
 async def test_a_script_that_fails_is_not_waited_for(server: RedisServer) -> None:
     async with connected(server.address) as connection:
@@ -400,7 +426,6 @@ async def test_a_script_that_fails_is_not_waited_for(server: RedisServer) -> Non
             await connection.commands("t", [("SET", "t", 1), ("SADD", "t", 1)])
 
 
-@needs_redis
 async def test_commands_travel_together(server: RedisServer, proxy: Proxy) -> None:
     async with connected(proxy.address) as connection:
         assert await connection.commands("t", [("SET", "t", "a"), ("APPEND", "t", b"b"), ("GET", "t")]) == [
@@ -415,7 +440,6 @@ async def test_commands_travel_together(server: RedisServer, proxy: Proxy) -> No
         await until(lambda: server.client().info()["connected_clients"] <= connection_module.MAX_IDLE_WIRES + 1)
 
 
-@needs_redis
 @pytest.mark.usefixtures("scripts")
 async def test_what_was_cut_off_is_asked_again(proxy: Proxy, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
@@ -423,7 +447,7 @@ async def test_what_was_cut_off_is_asked_again(proxy: Proxy, caplog: pytest.LogC
         proxy.cut_before_request("SET")
         assert await connection.command("t", "SET", "t", "1") == b"OK"
         proxy.cut_before_answer("EVALSHA")
-        assert await connection.run("remember", "t", {"raw": b"x", "list": [1, [2]], "number": 1}) == [1, 2, b"1"]
+        assert await connection.run("remember", "t", {"list": [1, [2]], "number": 1}, b"x") == [1, 2, b"1"]
         proxy.cut_all()
         assert await connection.command("t", "GET", "t") == b"1"
     told = [record.getMessage() for record in caplog.records if "lycosa" in record.name]
@@ -431,7 +455,6 @@ async def test_what_was_cut_off_is_asked_again(proxy: Proxy, caplog: pytest.LogC
     assert sum("the crawl goes on" in message for message in told) >= 2
 
 
-@needs_redis
 async def test_a_server_that_is_away_is_waited_for(proxy: Proxy) -> None:
     async with connected(proxy.address) as connection:
         proxy.refuse()
@@ -442,7 +465,6 @@ async def test_a_server_that_is_away_is_waited_for(proxy: Proxy) -> None:
         assert connection.trouble == ""
 
 
-@needs_redis
 async def test_waiting_ends_when_the_operator_stops(proxy: Proxy) -> None:
     async with connected(proxy.address) as connection:
         proxy.refuse()
@@ -460,7 +482,6 @@ async def test_waiting_ends_when_the_operator_stops(proxy: Proxy) -> None:
         assert await connection.command("t", "GET", "t") is None
 
 
-@needs_redis
 async def test_a_full_server_takes_no_commands_but_answers_questions(server: RedisServer) -> None:
     async with connected(server.address) as connection:
         server.client().config_set("maxmemory", "1")
@@ -475,7 +496,6 @@ async def test_a_full_server_takes_no_commands_but_answers_questions(server: Red
 # ---- how servers are set up
 
 
-@needs_redis
 async def test_what_a_server_could_lose_is_said() -> None:
     for options, sentence in {
         ("--appendonly", "no"): "keeps the crawl in memory only (appendonly no): a restart of it loses everything",
@@ -493,7 +513,6 @@ async def test_what_a_server_could_lose_is_said() -> None:
                 assert all(sentence in each for each in found)
 
 
-@needs_redis
 async def test_a_server_that_throws_data_away_is_refused() -> None:
     with RedisServer("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru") as server:
         async with connected(server.address) as connection:

@@ -17,10 +17,8 @@ from lycosa.simweb.names import SimNames
 from lycosa.store.files import Maker, maker_of
 
 from ..crawl import evidence
-from .redis_servers import RedisServer, needs_redis
+from .redis_servers import RedisServer
 from .together import DELAY_SECONDS, crawl_together, plan
-
-pytestmark = needs_redis
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,9 @@ import pytest
 from ..crawl.command import Running
 from ..crawl.witness import WitnessedWeb
 from .cut_network import cut_network
-from .redis_servers import RedisCluster, RedisServer, WatchedPair, needs_redis, wait_until
+from .redis_servers import RedisCluster, RedisServer, WatchedPair, wait_until
 from .together import CONNECTIONS, PLAN, Machines, crawl_together
 
-pytestmark = needs_redis
 DURABLE = ("--appendonly", "yes", "--appendfsync", "always")
 WORKERS = 2
 # What one machine may have under way.

@@ -10,7 +10,7 @@ from lycosa.errors import FolderInUse
 from lycosa.store.files import maker_of
 from lycosa.store.folder import CrawlFolder, take_seat
 
-from .redis_servers import RedisServer, needs_redis
+from .redis_servers import RedisServer
 from .together import CONNECTIONS, Crawled, Machines, crawl_together, plan
 
 # What one machine may have under way.
@@ -26,7 +26,6 @@ def makers(crawled: Crawled) -> set[str]:
     return {maker.seat for maker in found if maker}
 
 
-@needs_redis
 def test_two_commands_crawl_into_one_folder(space: Path) -> None:
     with RedisServer() as server:
         crawled = crawl_together(space, server.address, web_plan=plan(12, 5), one_folder=True)
@@ -39,7 +38,6 @@ def test_two_commands_crawl_into_one_folder(space: Path) -> None:
     assert folder.running_process() == 0
 
 
-@needs_redis
 @pytest.mark.full
 def test_a_command_that_comes_back_puts_its_own_files_in_order_and_no_others(space: Path) -> None:
     """The other one is in the middle of its files meanwhile."""
@@ -58,7 +56,6 @@ def test_a_command_that_comes_back_puts_its_own_files_in_order_and_no_others(spa
     assert crawled.ends["one"].summary["worker_restarts"] == 0
 
 
-@needs_redis
 @pytest.mark.full
 def test_what_a_command_left_that_never_comes_back_is_put_in_order_by_the_next_of_its_machine(space: Path) -> None:
     def kill(machines: Machines) -> None:

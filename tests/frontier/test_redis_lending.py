@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lycosa.frontier.redis import frontier as frontier_module
+from lycosa.frontier.redis import lending
 from lycosa.frontier.redis.agreement import agree
 from lycosa.frontier.redis.view import open_redis_view
 from lycosa.model import Kind, Lease, OutcomeKind, Settlement
@@ -19,10 +19,9 @@ from lycosa.ports import Counts
 from lycosa.settings import Settings
 
 from .crew import WORKERS, Crew, Machine
-from .redis_servers import RedisServer, needs_redis
+from .redis_servers import RedisServer
 from .stage import FakeClock, rules_read
 
-pytestmark = needs_redis
 numbers = count(1)
 HOSTS = [f"host{number}" for number in range(300)]
 SILENCE_SECONDS = 30.0
@@ -132,7 +131,9 @@ async def test_the_balanced_hosts_of_a_dead_machine_are_passed_on(crew: Crew) ->
     await first.add(*(f"{host}/1" for host in hosts))
     await crew.meet()
     under_way = [lease for _, lease in (await take_all(crew))[second]]
-    assert {second.redis._home(lease.token) in second.redis._partitions for lease in under_way} == {True, False}
+    assert {
+        second.redis._ready_crawl.home_of(lease.token) in second.redis._ownership.partitions for lease in under_way
+    } == {True, False}
     await crew.die(second)
     await first.frontier.release(0)
     await first.frontier.release(1)
@@ -209,7 +210,7 @@ async def test_who_overslept_while_it_waited_for_an_answer_gets_one(
     crew: Crew, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where it goes by another name by then: that its settlement was late."""
-    monkeypatch.setattr(frontier_module, "ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(lending, "ANSWER_SECONDS", 0.2)
     first, second = await crew_of(crew, "ab", assignment="balanced")
     await first.add(*(f"{host}.test/1" for host in HOSTS[:40]))
     await crew.meet()

@@ -25,10 +25,9 @@ from lycosa.settings import Settings
 
 from .crew import WORKERS, Crew, Machine
 from .proxy import Proxy
-from .redis_servers import RedisServer, WatchedPair, needs_redis, wait_until
+from .redis_servers import RedisServer, WatchedPair, wait_until
 from .stage import FakeClock, page
 
-pytestmark = needs_redis
 numbers = count(1)
 HOSTS = [f"host{number}" for number in range(300)]
 SILENCE_SECONDS = 30.0
@@ -150,14 +149,14 @@ async def test_nothing_more_is_leased_of_what_is_beyond_a_share_however_many_joi
     # One in each partition, so that none can leave.
     under_way: dict[int, Lease] = {}
     for lease in await first.take_all():
-        if under_way.setdefault(first.redis._partition_of(lease.target.host), lease) is not lease:
+        if under_way.setdefault(first.redis._ready_crawl.partition_of(lease.target.host), lease) is not lease:
             await first.frontier.give_back(lease.token)
     assert len(under_way) == 16
     for name in "bcd":
         await crew.join(name)
         await crew.meet()
     leases = await first.take_all()
-    assert len({first.redis._partition_of(lease.target.host) for lease in leases}) == 4
+    assert len({first.redis._ready_crawl.partition_of(lease.target.host) for lease in leases}) == 4
     ends = [Settlement(lease.token, OutcomeKind.READ) for lease in [*under_way.values(), *leases]]
     assert await first.frontier.settle(ends) == []
     await crew.meet()
@@ -329,11 +328,11 @@ async def test_work_that_moves_on_while_somebody_looks_for_the_end_is_seen(serve
     busy = await crew.join("a")
     with Proxy(server.port) as proxy:
         looker = await crew.join("b", address=f"{proxy.address}?{crew.address.partition('?')[2]}")
-        *_, low, high = sorted(HOSTS[:3], key=busy.redis._partition_of)
-        assert busy.redis._partition_of(low) < busy.redis._partition_of(high)
+        *_, low, high = sorted(HOSTS[:3], key=busy.redis._ready_crawl.partition_of)
+        assert busy.redis._ready_crawl.partition_of(low) < busy.redis._ready_crawl.partition_of(high)
         (lease,) = await robots_read(busy, f"{high}/1")
         # Partitions are looked at in their order; each look asks for one state.
-        held = proxy.hold_request("HGET", busy.redis._partition_of(high) + 1)
+        held = proxy.hold_request("HGET", busy.redis._ready_crawl.partition_of(high) + 1)
         looking = asyncio.create_task(looker.frontier.is_finished())
         await asyncio.to_thread(wait_until, lambda: held.is_under_way)
         await busy.settle(lease, discovered=[page(f"{low}/1")])
@@ -372,6 +371,16 @@ async def test_the_claim_of_a_dead_machine_keeps_nobody_waiting(crew: Crew) -> N
     again = await crew.join("a", workers=1)
     assert not await again.frontier.is_finished()
     assert await asyncio.wait_for(crew.meanwhile(asked), 60) == ""
+
+
+async def test_a_claim_that_somebody_else_has_by_now_is_not_ended(crew: Crew, server: RedisServer) -> None:
+    first = await crew.join("a", workers=1)
+    (lease,) = await robots_read(first, "x/1")
+    assert await first.frontier.original_of(b"theirs", lease.target.url, lease.token) == ""
+    (key,) = server.client().keys("*ktheirs")
+    server.client().set(key, "another:1")
+    await first.settle(lease, digest=b"theirs")
+    assert server.client().get(key) == b"another:1"
 
 
 async def test_the_claim_of_a_machine_that_has_just_joined_holds(crew: Crew) -> None:

@@ -21,10 +21,9 @@ from ..crawl import evidence
 from ..crawl.command import Running, start
 from ..crawl.witness import WitnessedWeb
 from ..store.object_server import ObjectServer, use, wait_for
-from .redis_servers import RedisServer, needs_redis
+from .redis_servers import RedisServer
 from .together import CONNECTIONS, SETTINGS, plan, save_evidence
 
-pytestmark = needs_redis
 IN_FLIGHT = 2 * CONNECTIONS
 
 

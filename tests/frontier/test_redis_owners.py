@@ -23,10 +23,9 @@ from lycosa.model import Kind, Lease, OutcomeKind, Settlement
 
 from .crew import WORKERS, Crew, Machine
 from .proxy import Proxy
-from .redis_servers import RedisServer, needs_redis, wait_until
+from .redis_servers import RedisServer, wait_until
 from .stage import FakeClock, page, rules_read
 
-pytestmark = needs_redis
 numbers = count(1)
 SILENCE_SECONDS = 5.0
 DELAY_SECONDS = 1.0
@@ -265,14 +264,16 @@ async def test_what_the_dead_were_granted_of_the_limit_goes_to_the_living(crew: 
     first, second = await crew.join("a", max_pages=200), await crew.join("b", max_pages=200)
     await crew.meet()
     hosts = [f"host{number}" for number in range(80)]
-    of_second = [host for host in hosts if second.redis._partition_of(host) in second.redis._partitions]
+    of_second = [
+        host for host in hosts if second.redis._ready_crawl.partition_of(host) in second.redis._ownership.partitions
+    ]
     await second.add(*(f"{host}/1" for host in of_second))
     for _ in range(2):
         crew.clock.advance(1.0)
         for lease in await second.take_all():
             await second.visit(lease)
     assert second.frontier.counts().stored == len(of_second)
-    assert sum(partition.spare for partition in second.redis._partitions.values()) > 0
+    assert sum(partition.spare for partition in second.redis._ownership.partitions.values()) > 0
     await crew.die(second)
     await crew.outlive(SILENCE_SECONDS, first)
     await first.add(*(f"{host}/{number}" for host in set(hosts) - set(of_second) for number in range(10)))
@@ -290,6 +291,20 @@ async def test_what_the_dead_were_granted_of_the_limit_goes_to_the_living(crew: 
 
 def is_page(lease: Lease) -> bool:
     return lease.target.kind is Kind.PAGE
+
+
+async def test_what_is_given_back_is_not_leased_while_the_answer_is_on_its_way(crew: Crew) -> None:
+    machine = await crew.join("a", max_pages=100)
+    await machine.add("x/1")
+    limit, grant = machine.redis._limit, next(iter(machine.redis._ownership.partitions.values())).grant
+    await limit.ask({grant: 9})
+    assert grant.may_lease(pages=8, leased=0)
+    asked = asyncio.create_task(limit.ask({grant: 3}))
+    await asyncio.sleep(0)
+    assert not asked.done()
+    assert not grant.may_lease(pages=8, leased=0)
+    await asked
+    assert grant.total == 3
 
 
 # ---- a machine that slept past its ownership
@@ -311,7 +326,7 @@ async def crew_at_work(crew: Crew, hosts: int) -> tuple[Machine, Machine]:
 
 async def test_who_slept_past_its_ownership_changes_nothing_and_rejoins(crew: Crew, server: RedisServer) -> None:
     first, sleeper = await crew_at_work(crew, hosts=20)
-    lost = dict(sleeper.redis._partitions)
+    lost = dict(sleeper.redis._ownership.partitions)
     under_way = await sleeper.take_all()
     assert under_way
     await crew.outlive(SILENCE_SECONDS, first)
@@ -339,6 +354,19 @@ async def test_who_slept_past_its_ownership_changes_nothing_and_rejoins(crew: Cr
         await machine.visit(lease)
     for machine in crew.machines:
         assert await machine.frontier.is_finished()
+    (channel,) = sleeper.redis._ownership._opener._channels.values()
+    assert len(channel._members) == 4, "what was lost is not watched any more"
+
+
+async def test_the_late_settlement_of_a_sleeper_does_not_speak_for_its_content(crew: Crew) -> None:
+    first, sleeper = await crew_at_work(crew, hosts=20)
+    ends = [
+        Settlement(lease.token, OutcomeKind.STORED, digest=b"of %d" % lease.token) for lease in await sleeper.take_all()
+    ]
+    await crew.outlive(SILENCE_SECONDS, first)
+    assert await sleeper.frontier.settle(ends) == [end.token for end in ends]
+    for end in ends:
+        assert await first.frontier.original_of(end.digest, "http://another/", 0) == ""
 
 
 def _content(server: RedisServer, crew: Crew) -> dict[bytes, bytes]:
@@ -390,10 +418,12 @@ async def test_links_arrive_though_the_owner_dies_over_them(server: RedisServer,
         owner = await crew.join("b", address=f"{proxy.address}?{crawl}")
         await crew.meet()
         crew.clock.advance(1.0)
-        (home, *_) = owner.redis._partitions
+        (home, *_) = owner.redis._ownership.partitions
         hosts = [f"host{number}" for number in range(60)]
-        start = next(host for host in hosts if finder.redis._partition_of(host) in finder.redis._partitions)
-        found = [page(f"{host}/1") for host in hosts if owner.redis._partition_of(host) == home]
+        start = next(
+            host for host in hosts if finder.redis._ready_crawl.partition_of(host) in finder.redis._ownership.partitions
+        )
+        found = [page(f"{host}/1") for host in hosts if owner.redis._ready_crawl.partition_of(host) == home]
         await finder.add(f"{start}/1")
         (lease,) = await finder.take_all()
         await finder.settle(lease, OutcomeKind.READ, discovered=found)
@@ -432,7 +462,7 @@ async def test_a_dead_machines_partitions_are_at_work_again_soon(server: RedisSe
     crew = Crew(f"{server.address}?crawl=real&partitions=8", FakeClock(), silence_seconds=silence_seconds)
     for name in "abc":
         await crew.join(name, is_live=True)
-    while not all(len(machine.redis._partitions) in (2, 3) for machine in crew.machines):
+    while not all(len(machine.redis._ownership.partitions) in (2, 3) for machine in crew.machines):
         await asyncio.sleep(0.05)
 
     async def take(wanted: set[str]) -> None:
@@ -445,7 +475,9 @@ async def test_a_dead_machines_partitions_are_at_work_again_soon(server: RedisSe
     victim, hosts = crew.machines[2], {f"host{number}" for number in range(100)}
     await victim.add(*(f"{host}/1" for host in hosts))
     await asyncio.wait_for(take(hosts), 60)
-    its_own = {host for host in hosts if victim.redis._partition_of(host) in victim.redis._partitions}
+    its_own = {
+        host for host in hosts if victim.redis._ready_crawl.partition_of(host) in victim.redis._ownership.partitions
+    }
     died_at = time.monotonic()
     await crew.die(victim)
     await asyncio.wait_for(take(its_own), 60)

@@ -19,9 +19,8 @@ from ..crawl import evidence
 from ..crawl.command import Ended, Running, crawl, start
 from ..crawl.witness import WitnessedWeb
 from .proxy import Proxy
-from .redis_servers import RedisServer, needs_redis, wait_until
+from .redis_servers import RedisServer, wait_until
 
-pytestmark = needs_redis
 PLAN = WebPlan.named("clean", hosts=8, pages_per_host=12, crawl_delay_share=0.0, is_prerendered=True)
 SETTINGS: dict[str, Any] = {"workers": 1, "connections": 8, "min_delay_seconds": 0.1}
 # For what is wrong with an address, of the command's own work.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -11,15 +12,13 @@ from lycosa.frontier.redis.connection import Connection
 from lycosa.frontier.redis.tables import Channel, RedisTables
 from lycosa.frontier.tables import Tables
 
-from .redis_servers import RedisCluster, RedisServer, needs_redis
+from .redis_servers import PROGRAMS, RedisCluster, RedisServer
 from .store_contract import OpenTables, StoreContract
 
-pytestmark = needs_redis
 
-
-@pytest.fixture(scope="module")
-def server_address() -> Iterator[str]:
-    with RedisServer() as server:
+@pytest.fixture(scope="module", params=PROGRAMS, ids=lambda program: Path(program).name)
+def server_address(request: pytest.FixtureRequest) -> Iterator[str]:
+    with RedisServer(program=request.param) as server:
         yield server.address
 
 

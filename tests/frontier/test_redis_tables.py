@@ -23,13 +23,12 @@ from lycosa.frontier.redis.connection import Connection
 from lycosa.frontier.redis.known import Buckets
 from lycosa.frontier.redis.reader import RedisReader
 from lycosa.frontier.redis.tables import SPLITS_AT_ONCE, Channel, NotOwner, RedisTables
-from lycosa.frontier.tables import HISTORY, HOSTS, META, WAITING, Batch
+from lycosa.frontier.tables import CONTENTS, HISTORY, HOSTS, META, WAITING, Batch
 
 from .proxy import Proxy
-from .redis_servers import RedisCluster, RedisServer, WatchedPair, needs_redis, wait_until
+from .redis_servers import RedisCluster, RedisServer, WatchedPair, wait_until
 from .store_contract import batch_of, key_in, knowing, mark
 
-pytestmark = needs_redis
 DURABLE = ("--appendonly", "yes", "--appendfsync", "always")
 PATIENCE_SECONDS = 60.0
 
@@ -281,16 +280,23 @@ async def test_a_write_takes_effect_though_nobody_waits_for_it_any_more(proxy: P
         assert await host(tables, 1) == b"x"
 
 
-async def test_commands_beside_a_batch_take_effect_with_it(server: RedisServer) -> None:
+async def test_a_content_is_written_with_its_batch_wherever_it_belongs(server: RedisServer) -> None:
     async with machine(server.address) as one:
-        (tables,) = one.tables
-        key = f"{one.connection.address.tag(0)}i"
-        for number in range(5):
-            server.client().xadd(key, {"n": number}, id=f"{number + 1}-0")
-        await tables.write(hosts({1: b"x"}), [("XTRIM", key, "MINID", "4-0")])
-        assert await tables.read([("XLEN", key), ("HLEN", f"{one.connection.address.tag(0)}h")]) == [2, 1]
-        await tables.write(Batch(), [("XTRIM", key, "MINID", "5-0")])
-        assert await tables.read([("XLEN", key)]) == [1]
+        await one.tables.pop().close()
+        elsewhere = one.connection.address.tag(7)
+        tables = await RedisTables.open(one.channels[0], 0, one.fence, contents_tag=elsewhere)
+        batch = hosts({1: b"x"})
+        batch.put(CONTENTS, b"digest", b"http://a/1")
+        await tables.write(batch)
+        assert server.client().hget(f"{elsewhere}c", b"digest") == b"http://a/1"
+        assert await host(tables, 1) == b"x"
+        take_fence(server, 0)
+        batch = hosts({1: b"y"})
+        batch.put(CONTENTS, b"digest", b"http://a/2")
+        with pytest.raises(NotOwner):
+            await tables.write(batch)
+        assert server.client().hget(f"{elsewhere}c", b"digest") == b"http://a/1"
+        await tables.close()
 
 
 async def test_histories_may_be_left_out(server: RedisServer) -> None:
@@ -305,13 +311,17 @@ async def test_histories_may_be_left_out(server: RedisServer) -> None:
 async def test_a_command_that_makes_no_sense_ends_its_partition_only(server: RedisServer) -> None:
     async with machine(server.address, partitions=2) as one:
         first, second = one.tables
-        bad = first.write(hosts({1: b"x"}), [("NOSUCHCOMMAND", "x")])
+        bad = first._channel.write(first._member, [("NOSUCHCOMMAND", "x")])
         good = second.write(hosts({1: b"x"}))
         with pytest.raises(BackendLost, match="partition 0: ERR unknown command"):
             await bad
         await good
         third = await one.take_over(2)
-        wrong_type = third.write(hosts({1: b"x"}), [("SADD", f"{one.connection.address.tag(2)}h", "1")])
+        wrong = [
+            ("HSET", f"{one.connection.address.tag(2)}h", "1", "x"),
+            ("SADD", f"{one.connection.address.tag(2)}h", "1"),
+        ]
+        wrong_type = third._channel.write(third._member, wrong)
         with pytest.raises(BackendLost, match="partition 2: WRONGTYPE"):
             await wrong_type
         with pytest.raises(BackendLost, match="partition 1: WRONGTYPE"):

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from ..fetch.certificate import make_certificate, needs_openssl
-from .redis_servers import RedisServer, free_ports, needs_redis
+from ..fetch.certificate import make_certificate
+from .redis_servers import INSTALLED, RedisServer, free_ports, needs_tls
 from .together import crawl_together
 
-pytestmark = [needs_redis, needs_openssl]
+pytestmark = needs_tls
 
 
 class TlsServer(RedisServer):
@@ -24,7 +24,9 @@ class TlsServer(RedisServer):
         (port,) = free_ports(1)
         keys = ("--tls-cert-file", "--tls-key-file", "--tls-ca-cert-file")
         files = [word for key in keys for word in (key, self._certificate)]
-        super().__init__("--port", "0", "--tls-port", str(port), "--tls-auth-clients", "no", *files, port=port)
+        assert INSTALLED
+        options = ("--port", "0", "--tls-port", str(port), "--tls-auth-clients", "no", *files)
+        super().__init__(*options, port=port, program=INSTALLED)
 
     def client(self) -> Any:
         return Redis(self.host, self.port, socket_timeout=10, ssl=True, ssl_ca_certs=self._certificate)

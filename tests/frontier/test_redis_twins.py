@@ -21,14 +21,14 @@ from lycosa.model import Lease
 from lycosa.policy.priority import Order
 
 from .crew import Machine
-from .redis_servers import RedisServer, needs_redis
+from .redis_servers import RedisServer
 from .stage import EmbeddedFrontier, FakeClock
 from .test_twins import InMemoryTwin, SteadyTwin, go_far, rules_of
 from .walk import ORIGINS, SHARED_ORIGINS, Walk
 
-pytestmark = needs_redis
 numbers = count(1)
-STEPS = 40
+# What is known is compared after every step, so twice the way takes four times as long.
+LENGTHS = [20, pytest.param(40, marks=pytest.mark.full)]
 
 
 @pytest.fixture(scope="module")
@@ -100,13 +100,14 @@ def chosen_by(seed: int, **others: Any) -> FrontierRules:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_long_walk_keeps_the_twins_together(server: RedisServer, seed: int) -> None:
+@pytest.mark.parametrize("steps", LENGTHS)
+def test_a_long_walk_keeps_the_twins_together(server: RedisServer, seed: int, steps: int) -> None:
     chosen = chosen_by(
         seed, max_active_hosts=2 if seed == 4 else 10_000, assignment="balanced" if seed == 2 else "ring"
     )
     walk = TwinWalk(server, chosen, SHARED_ORIGINS if seed == 1 else ORIGINS)
     try:
-        go_far(walk, Random(seed), STEPS)
+        go_far(walk, Random(seed), steps)
     finally:
         walk.close()
 
@@ -135,9 +136,10 @@ class SpreadWalk(RedisWalk):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_walk_over_many_partitions_tells_the_same_story(server: RedisServer, seed: int) -> None:
+@pytest.mark.parametrize("steps", LENGTHS)
+def test_a_walk_over_many_partitions_tells_the_same_story(server: RedisServer, seed: int, steps: int) -> None:
     walk = SpreadWalk(server, chosen_by(seed))
     try:
-        go_far(walk, Random(seed), STEPS)
+        go_far(walk, Random(seed), steps)
     finally:
         walk.close()

@@ -13,7 +13,7 @@ import pytest
 
 from lycosa.dedupe.signature import signature_of
 from lycosa.errors import FolderInUse
-from lycosa.frontier import hosts, scheduler
+from lycosa.frontier import backlog, hosts
 from lycosa.frontier.embedded import memory_frontier, rocks_frontier
 from lycosa.frontier.queue import BLOCK_ENTRIES
 from lycosa.frontier.rocks.database import Database
@@ -268,7 +268,7 @@ async def test_settled_leases_leave_nothing_in_memory(folder: Path) -> None:
     stage = Stage(frontier, clock)
     await stage.add(*(f"a/{number}" for number in range(200)))
     await stage.visit_all()
-    assert not frontier._scheduler._leases
+    assert not frontier._scheduler.leases
     assert not frontier._claims._holder
     assert not frontier._claims._digests_of
     assert not frontier._scheduler._hosts._active
@@ -311,7 +311,7 @@ async def test_hosts_in_memory_are_bounded(folder: Path, monkeypatch: pytest.Mon
 
 
 async def test_many_that_are_due_at_once_are_woken_in_portions(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scheduler, "MAX_WOKEN", 3)
+    monkeypatch.setattr(backlog, "MAX_WOKEN", 3)
     monkeypatch.setattr(hosts, "MAX_MOVES", 3)
     clock = FakeClock()
     stage = Stage(rocks_frontier(folder, RULES, clock), clock)

@@ -236,17 +236,28 @@ class SharingTwins(Twins):
     origins = SHARED_ORIGINS
 
 
+STEADY = settings(stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 TestTwins = Twins.TestCase
 TestSharingTwins = SharingTwins.TestCase
-TestTwins.settings = TestSharingTwins.settings = settings(
-    max_examples=25, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
-)
+TestTwins.settings = TestSharingTwins.settings = settings(STEADY, max_examples=6)
+
+
+@pytest.mark.full
+class TestManyTwins(Twins.TestCase):  # type: ignore[name-defined,misc]
+    settings = settings(STEADY, max_examples=50)
+
+
+@pytest.mark.full
+class TestManySharingTwins(SharingTwins.TestCase):  # type: ignore[name-defined,misc]
+    settings = settings(STEADY, max_examples=50)
 
 
 # ---- long ones
 
 EVENTS = ["add", "many", "late", "wait", "release", "readmit", "restart"]
 EVENT_WEIGHTS = [9, 2, 2, 6, 1, 1, 2]
+# What is known is compared after every step, so three times the way takes nine times as long.
+LENGTHS = [50, pytest.param(150, marks=pytest.mark.full)]
 
 
 def go_far(walk: Walk, draw: Random, steps: int) -> None:
@@ -277,7 +288,8 @@ def go_far(walk: Walk, draw: Random, steps: int) -> None:
 
 
 @pytest.mark.parametrize(("seed", "limit"), [*((seed, 0) for seed in range(6)), (6, 6), (7, 3)])
-def test_a_long_walk_keeps_the_twins_together(seed: int, limit: int) -> None:
+@pytest.mark.parametrize("steps", LENGTHS)
+def test_a_long_walk_keeps_the_twins_together(seed: int, limit: int, steps: int) -> None:
     order: Order = "depth" if seed % 2 else "breadth"
     chosen = rules_of(
         order,
@@ -289,7 +301,7 @@ def test_a_long_walk_keeps_the_twins_together(seed: int, limit: int) -> None:
     )
     walk = TwinWalk(chosen, SHARED_ORIGINS if seed % 4 == 3 else ORIGINS)
     try:
-        go_far(walk, Random(seed), 150)
+        go_far(walk, Random(seed), steps)
     finally:
         walk.close()
 
@@ -311,7 +323,7 @@ class SteadyTwin:
             await self.frontier.release(worker)
         # Whatever was asked before counts as asked now.
         scheduler = self.frontier._scheduler
-        scheduler._spacing = scheduler._hosts._spacing = Spacing(self.frontier.rules.pace, self._clock())
+        scheduler.leases._spacing = scheduler._hosts._spacing = Spacing(self.frontier.rules.pace, self._clock())
 
     def view(self) -> CrawlView:
         tables: Any = self.frontier._tables
@@ -340,10 +352,11 @@ class SteadyWalk(Walk):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_crash_is_as_if_all_workers_were_gone(seed: int) -> None:
+@pytest.mark.parametrize("steps", LENGTHS)
+def test_a_crash_is_as_if_all_workers_were_gone(seed: int, steps: int) -> None:
     order: Order = "depth" if seed % 2 else "breadth"
     walk = SteadyWalk(rules_of(order, "exact", float(seed % 3 > 0), 3 if seed > 3 else 0))
     try:
-        go_far(walk, Random(seed), 150)
+        go_far(walk, Random(seed), steps)
     finally:
         walk.close()

@@ -13,14 +13,14 @@ from random import Random
 from typing import Any, Protocol, TypeVar
 from unittest.mock import patch
 
-from lycosa.frontier import hosts, queue, rules, scheduler
+from lycosa.frontier import hosts, queue, rules, taking
 from lycosa.frontier.rules import FrontierRules, host_of_origin
 from lycosa.frontier.view import CrawlView
 from lycosa.model import Kind, Lease, OutcomeKind, RobotsNews, Settlement, SiteNews, Target, origin_of
 from lycosa.policy.politeness import Pace
 from lycosa.url.domain import registered_domain
 
-from .stage import EmbeddedFrontier, FakeClock, probe, page, rules_pending, rules_read
+from .stage import EmbeddedFrontier, FakeClock, page, robots_for, rules_pending, rules_read
 
 T = TypeVar("T")
 WORKERS = 2
@@ -42,7 +42,7 @@ SMALL: list[tuple[Any, str, int]] = [
     (hosts, "CACHED_HOSTS", 1),
     (hosts, "DRAWN_TOGETHER", 2),
     (hosts, "TURN_VISITS", 3),
-    (scheduler, "MAX_VERSIONS", 2),
+    (taking, "MAX_VERSIONS", 2),
 ]
 
 
@@ -53,7 +53,7 @@ def some_targets(draw: Random, origins: list[str] = ORIGINS) -> list[Target]:
             f"{draw.choice(origins)}/{draw.choice(['', 'x/'])}{draw.randrange(40)}", priority=draw.choice([1, 5, 5, 10])
         )
         if draw.random() < 0.9
-        else probe(draw.choice(origins), f"http://{host_of_origin(draw.choice(origins))}/robots.txt")
+        else robots_for(draw.choice(origins), f"http://{host_of_origin(draw.choice(origins))}/robots.txt")
         for _ in range(draw.randrange(7))
     ]
 

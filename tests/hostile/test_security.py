@@ -33,7 +33,7 @@ from lycosa.store.record import RecordLost, read_record
 from lycosa.url.canonical import ParsedUrl, parse
 from lycosa.url.scope import Scope
 
-from ..fetch.certificate import make_certificate, needs_openssl
+from ..fetch.certificate import make_certificate
 from .canary import Canary
 from .conftest import SHORT, HandCrawl
 
@@ -379,7 +379,6 @@ async def test_a_hostile_validator_does_not_add_a_header(web: HandWeb, crawl: Ha
 
 
 @pytest.mark.row("S11")
-@needs_openssl
 async def test_a_bad_certificate_is_recorded_and_nothing_is_fetched(
     web: HandWeb, crawl: HandCrawl, tmp_path_factory: pytest.TempPathFactory, record_property: Any
 ) -> None:

@@ -1,4 +1,4 @@
-"""What other projects expect of links, base, refresh, robots and encodings. Their files are read where they lie.
+"""What other projects expect of links, base, refresh, robots and encodings.
 
 Each suite is run whole: the cases where lycosa differs on purpose are named with the reason (docs/decisions/0025 and
 0027), and a case that differs without being named fails, as does a named one that agrees.
@@ -7,7 +7,6 @@ Each suite is run whole: the cases where lycosa differs on purpose are named wit
 from __future__ import annotations
 
 import base64
-import json
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
@@ -22,14 +21,11 @@ from lycosa.page.parser import PageParser
 from lycosa.settings import Settings
 from lycosa.url.canonical import Rejection, serialise
 
-DATA = Path(__file__).parents[3] / "shared" / "data" / "conformance"
-
-pytestmark = pytest.mark.skipif(not DATA.exists(), reason=f"the conformance suites are not at {DATA}")
+from .. import suites
 
 
 def cases(path: str) -> list[Any]:
-    file = DATA / "html" / path
-    return list(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else []
+    return suites.load(f"conformance/html/{path}")
 
 
 def numbered(path: str) -> list[Any]:
@@ -191,16 +187,14 @@ def test_links_of_scrapy(number: int, case: dict[str, Any]) -> None:
 
 # Encodings
 
-PRESCAN = DATA / "encoding" / "html5lib-tests"
+PRESCAN = suites.find("conformance/encoding/html5lib-tests")
 PRESCAN_DIFFERS = {"test-yahoo-jp.dat-0": "declared EUC-JP, but its bytes are UTF-8 and cannot be EUC-JP"}
 
 
 def prescan_cases() -> list[Any]:
     found = []
     for name in ("tests1.dat", "tests2.dat", "test-yahoo-jp.dat"):
-        file = PRESCAN / name
-        text = file.read_bytes() if file.exists() else b""
-        for number, case in enumerate(text.split(b"#data\n")[1:]):
+        for number, case in enumerate((PRESCAN / name).read_bytes().split(b"#data\n")[1:]):
             data, _, encoding = case.partition(b"\n#encoding\n")
             expected = encoding.split(b"\n")[0].strip().decode().lower()
             found.append(pytest.param(data, expected, f"{name}-{number}", id=f"{name}-{number}"))
@@ -212,7 +206,7 @@ def test_prescan_of_html5lib(data: bytes, charset: str, name: str) -> None:
     assert (decode(data).charset == charset) is (name not in PRESCAN_DIFFERS)
 
 
-WPT = DATA / "encoding" / "wpt-charset"
+WPT = suites.find("conformance/encoding/wpt-charset")
 # `rel=match`: the page reads as its reference does, that is, its <meta> takes effect; `mismatch`: it does not.
 _LATE = "a late declaration is obeyed wherever it stands: it is better evidence than none"
 _RAW = "the standard's prescan, and html5lib's tests of it, look into scripts, styles and titles"
@@ -228,19 +222,25 @@ WPT_DIFFERS = {
 }
 
 
-@pytest.mark.parametrize("file", sorted(WPT.glob("*.html")) if WPT.exists() else [], ids=lambda file: str(file.name))
+def asks_about_a_declaration(file: Path) -> bool:
+    """The others ask about frames or scripts."""
+    return b'rel="match"' in file.read_bytes() or b'rel="mismatch"' in file.read_bytes()
+
+
+DECLARING = [file for file in sorted(WPT.glob("*.html")) if asks_about_a_declaration(file)]
+
+
+@pytest.mark.parametrize("file", DECLARING, ids=lambda file: str(file.name))
 def test_charsets_of_the_web_platform_tests(file: Path) -> None:
     body = file.read_bytes()
-    if b'rel="match"' not in body and b'rel="mismatch"' not in body:
-        pytest.skip("asks about frames or scripts")
     takes_effect = "\u0436" in decode(body).text
     agrees = takes_effect is (b'rel="match"' in body)
     assert agrees is (file.name not in WPT_DIFFERS)
 
 
 def test_files_that_declare_nothing_are_read_as_labelled() -> None:
-    files = list(labelled_files(DATA.parent))
+    files = list(labelled_files(suites.BESIDE))
     if not files:
-        pytest.skip(f"no labelled files in {DATA}")
+        pytest.skip(f"no labelled files in {suites.BESIDE}")
     wrong = [file.name for file in files if not file.is_read_as(decode(file.body).text)]
     assert len(wrong) <= len(files) * 0.02, wrong

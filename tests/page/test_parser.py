@@ -49,9 +49,7 @@ ARTICLE = f"""<!doctype html><meta property="og:title" content="A flood"><meta n
 <footer><a href=/imprint>Imprint</a></footer>"""
 
 
-needs_compiled = pytest.mark.skipif(
-    find_spec("lycosa.page._native") is None, reason="without a compiler there is no search for main content"
-)
+needs_compiled = pytest.mark.skipif(find_spec("lycosa.page._native") is None, reason="the compiled parts are not built")
 
 
 @needs_compiled

@@ -5,8 +5,6 @@ well.
 """
 
 import base64
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +12,7 @@ import pytest
 from lycosa.model import NO_REASON
 from lycosa.page.sitemap import Sitemap, SitemapKind, entries_allowed, parse_sitemap, posix_seconds
 
-SUITES = Path(__file__).parents[3] / "shared/data/conformance/sitemaps"
-
-pytestmark = pytest.mark.skipif(not SUITES.is_dir(), reason=f"no conformance suites in {SUITES}")
+from .. import suites
 
 KINDS = {
     "XML": SitemapKind.URLSET,
@@ -34,9 +30,7 @@ DIFFERS_FROM_CRAWLER_COMMONS = {
 
 
 def cases(suite: str) -> list[dict[str, Any]]:
-    path = SUITES / suite
-    loaded: list[dict[str, Any]] = json.loads(path.read_text()) if path.exists() else []
-    return loaded
+    return suites.load(f"conformance/sitemaps/{suite}")
 
 
 def locs_of(case: dict[str, Any], sitemap: Sitemap) -> list[str]:
@@ -86,14 +80,13 @@ def test_scrapy_agrees() -> None:
     ],
 )
 def test_extensions_add_no_pages_and_hide_none(name: str, kind: SitemapKind, count: int) -> None:
-    sitemap = parse_sitemap(
-        (SUITES / "stormcrawler" / name).read_bytes(), "https://stormcrawler.apache.org/sitemap.xml"
-    )
+    body = suites.find(f"conformance/sitemaps/stormcrawler/{name}").read_bytes()
+    sitemap = parse_sitemap(body, "https://stormcrawler.apache.org/sitemap.xml")
     assert (sitemap.kind, len(sitemap.entries), sitemap.trouble) == (kind, count, NO_REASON)
     assert all(entry.lastmod_at for entry in sitemap.entries)
 
 
 def test_publication_dates_are_those_of_crawler_commons() -> None:
-    body = (SUITES / "crawler-commons/rss/xmlRss_pubDate.xml").read_bytes()
+    body = suites.find("conformance/sitemaps/crawler-commons/rss/xmlRss_pubDate.xml").read_bytes()
     dates = [entry.lastmod_at for entry in parse_sitemap(body, "http://www.example.com/rss.xml").entries]
     assert dates == [1483619691.0, 1483619692.0, 1483619693.0, 1483619694.0, 1483623295.0, None, None]

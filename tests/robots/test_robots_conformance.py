@@ -4,8 +4,6 @@ They contradict each other. Where we differ from a suite, the case stands in a t
 answer is checked to be exactly the opposite: a case that begins to agree fails as well.
 """
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +11,7 @@ import pytest
 from lycosa.robots.match import RobotsMatcher
 from lycosa.robots.parse import escape_pattern, is_product_token, parse_robots, path_and_query
 
-SUITES = Path(__file__).parents[3] / "shared/data/conformance/robots"
-
-pytestmark = pytest.mark.skipif(not SUITES.is_dir(), reason=f"no conformance suites in {SUITES}")
+from .. import suites
 
 RFC_OVER_GOOGLE = "RFC 9309 2.2.2: a character and its escape are equal; Google compares as written"
 ONE_AGENT_A_LINE = "Google and RFC 9309 read one product token per line"
@@ -41,9 +37,11 @@ DIFFERS_FROM_CRAWLER_COMMONS = {
 
 
 def cases(suite: str) -> list[dict[str, Any]]:
-    path = SUITES / suite
-    loaded: list[dict[str, Any]] = json.loads(path.read_text()) if path.exists() else []
-    return loaded
+    return suites.load(f"conformance/robots/{suite}")
+
+
+def robots_of(name: str) -> bytes:
+    return suites.find(f"conformance/robots/crawler-commons/{name}").read_bytes()
 
 
 def is_allowed(case: dict[str, Any]) -> bool:
@@ -81,19 +79,19 @@ def test_agent_names_are_valid_as_for_google() -> None:
 
 @pytest.mark.parametrize("mark", ["utf8", "utf16le", "utf16be"])
 def test_byte_order_marks_change_nothing(mark: str) -> None:
-    body = (SUITES / f"crawler-commons/robots-with-{mark}-bom.txt").read_bytes()
+    body = robots_of(f"robots-with-{mark}-bom.txt")
     assert not RobotsMatcher(parse_robots(body, "foobot")).allows("/profile")
     assert RobotsMatcher(parse_robots(body, "foobot")).allows("/foo/bar/")
 
 
 def test_crawl_delays_are_merged_as_in_crawler_commons() -> None:
-    body = (SUITES / "crawler-commons/crawl-delay-group-merging.txt").read_bytes()
+    body = robots_of("crawl-delay-group-merging.txt")
     delays = [parse_robots(body, agent).crawl_delay_seconds for agent in ("mybot", "yourbot", "otherbot")]
     assert delays == [10.0, None, 30.0]
 
 
 def test_sitemaps_are_found_anywhere() -> None:
-    body = (SUITES / "crawler-commons/sitemap-robots.txt").read_bytes()
+    body = robots_of("sitemap-robots.txt")
     assert parse_robots(body, "lycosa").sitemaps == (
         "http://domain.com/sitemap.xml",
         "http://domain.com/dir/MixedCased-sitemap.xml",

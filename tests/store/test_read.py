@@ -21,9 +21,9 @@ from lycosa.store.read import all_records, connect, page_at, response_of_visit, 
 from lycosa.store.record import RecordLost, read_record, read_response, records
 from lycosa.store.warc import WarcWriter
 
+from .. import suites
 from .samples import NO_LINKS, START, body_with, parse, response, visit
 
-DATA = Path(__file__).parents[3] / "shared" / "data" / "conformance" / "warc"
 URL = "http://a.example/"
 
 
@@ -221,11 +221,9 @@ def test_a_place_without_a_record_is_an_error(folder: CrawlFolder, file: str, of
 
 # Several records in one gzip member, and one record in several.
 BROKEN = {"example-bad-non-chunked.warc.gz", "example-wrong-chunks.warc.gz"}
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"the conformance files are not in {DATA}")
 
 
-@needs_data
-@pytest.mark.parametrize("path", sorted(DATA.rglob("*.warc.gz")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", suites.find_all("conformance/warc/*/*.warc.gz"), ids=lambda path: path.name)
 def test_the_files_of_others_are_read_as_fastwarc_reads_them(path: Path) -> None:
     if path.name in BROKEN:
         with pytest.raises(RecordLost):
@@ -239,8 +237,7 @@ def test_the_files_of_others_are_read_as_fastwarc_reads_them(path: Path) -> None
     assert [(record.offset, record.kind, record.block) for record in records(path)] == expected
 
 
-@needs_data
 @pytest.mark.parametrize("name", ["example.warc", "bad.arc", "example-bad.warc.gz.bad"])
 def test_a_file_that_is_no_gzipped_warc_is_an_error(name: str) -> None:
     with pytest.raises(RecordLost):
-        list(records(DATA / "warcio" / name))
+        list(records(suites.find(f"conformance/warc/warcio/{name}")))

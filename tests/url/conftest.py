@@ -2,21 +2,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-CONFORMANCE = Path(__file__).parents[3] / "shared" / "data" / "conformance"
+from .. import suites
 
 
 @pytest.fixture(scope="session")
 def conformance_text() -> Callable[[str], str]:
     def read(name: str) -> str:
-        path = CONFORMANCE / name
-        if not path.exists():
-            pytest.skip(f"the public conformance suites are not here: {path}")
-        return path.read_text(encoding="utf-8")
+        return suites.read(suites.find(f"conformance/{name}")).decode()
 
     return read
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from msgspec.structs import replace
 
 from lycosa.frontier.backlog import Backlog
 from lycosa.frontier.host import Host
 from lycosa.frontier.hosts import HostBatch, HostTable
-from lycosa.frontier.leases import Leases
+from lycosa.frontier.leases import LeaseTable
 from lycosa.frontier.poison import readable_history
 from lycosa.frontier.records import encode
 from lycosa.frontier.rules import host_of_origin, rank_of
@@ -17,15 +18,15 @@ from lycosa.frontier.tables import HISTORY, Tables
 from lycosa.model import Target, origin_of
 
 
+@dataclass(eq=False, repr=False)
 class Admission:
     """First `prepare`, which reads; then `add`, as often as there is something."""
 
-    def __init__(self, tables: Tables, max_queued: int, hosts: HostTable, backlog: Backlog, leases: Leases) -> None:
-        self._tables = tables
-        self._max_queued = max_queued  # per host; 0: any number
-        self._hosts = hosts
-        self._backlog = backlog
-        self._leases = leases
+    _tables: Tables
+    _max_queued: int  # per host; 0: any number
+    _hosts: HostTable
+    _backlog: Backlog
+    _leases: LeaseTable
 
     async def prepare(
         self,

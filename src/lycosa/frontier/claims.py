@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Protocol
 
 from lycosa.frontier.tables import CONTENTS, Batch
+
+
+class Contents(Protocol):
+    """Who may store a content first, as the scheduler sees it."""
+
+    def keep(self, batch: Batch, digest: bytes, url: str) -> None:
+        """This content is stored from now on, as soon as the batch is written."""
+
+    def end(self, token: int) -> None:
+        """The lease of a claim is settled or gone."""
 
 
 class Claims:

@@ -17,26 +17,15 @@ from lycosa.frontier.memory import MemoryReader, MemoryTables
 from lycosa.frontier.poison import readable_history
 from lycosa.frontier.records import site_notes
 from lycosa.frontier.rules import FrontierRules
-from lycosa.frontier.scheduler import Scheduler
+from lycosa.frontier.scheduler import Scheduler, read_state
+from lycosa.frontier.spacing import NEVER, Spacing
 from lycosa.frontier.tables import CONTENTS, HISTORY, ROBOTS, SITES, Row, Tables
+from lycosa.frontier.taking import PagesAtMost
 from lycosa.model import History, Lease, Placement, Settlement, Target
 from lycosa.ports import Counts
 
 T = TypeVar("T")
 READMITTED_TOGETHER = 1_000
-
-
-class PagesAtMost:
-    """The page limit of a crawl that has one scheduler."""
-
-    def __init__(self, max_pages: int) -> None:
-        self._max_pages = max_pages
-
-    def is_reached(self, pages: int, leased: int) -> bool:
-        return 0 < self._max_pages <= pages + leased
-
-    def may_lease(self, pages: int, leased: int) -> bool:
-        return not self.is_reached(pages, leased)
 
 
 class EmbeddedFrontier:
@@ -61,15 +50,21 @@ class EmbeddedFrontier:
         self._place = place
         self._key = key
         self._claims = Claims(self._stored_under, self._has_lease)
-        opening = Scheduler.open(
+        clock = clock or steady_clock()
+        state = _at_once(read_state(tables))
+        # What an earlier run asked in its last moments is not known.
+        spacing = Spacing(rules.pace, clock() if state.epoch > 1 else NEVER)
+        self._scheduler = Scheduler(
             tables,
             rules,
-            clock or steady_clock(),
+            clock,
+            state,
             contents=self._claims,
             limit=PagesAtMost(rules.max_pages),
+            spacing=spacing,
             workers=range(max(1, rules.workers)),
         )
-        self._scheduler = _at_once(opening)
+        _at_once(self._scheduler.open())
 
     # ---- the four verbs
 
@@ -106,7 +101,7 @@ class EmbeddedFrontier:
         return self._place(Signature.from_bytes(signature))
 
     async def release(self, worker: int) -> int:
-        return len(await self._scheduler.release(worker))
+        return await self._scheduler.release(worker)
 
     def counts(self) -> Counts:
         return self._scheduler.counts()
@@ -149,7 +144,7 @@ class EmbeddedFrontier:
         return value
 
     def _has_lease(self, token: int) -> bool:
-        return self._scheduler.has_lease(token)
+        return self._scheduler.leases.get(token) is not None
 
     async def _stored_under(self, digest: bytes) -> bytes | None:
         return await self._value(CONTENTS, digest)

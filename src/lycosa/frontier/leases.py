@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -33,20 +34,19 @@ class Held(msgspec.Struct):
     place: Place
 
 
-class Leases:
+@dataclass(eq=False, repr=False)
+class LeaseTable:
     """By their tokens, in the order they were given out, which is the order in which they expire."""
 
-    def __init__(
-        self, rules: FrontierRules, epoch: int, tokens: Iterator[int], hosts: HostTable, spacing: Spacing, contents: Contents
-    ) -> None:
-        self._rules = rules
-        self._epoch = epoch
-        self._tokens = tokens
-        self._hosts = hosts
-        self._spacing = spacing
-        self._contents = contents
-        self._held: OrderedDict[int, Held] = OrderedDict()
-        self.pages = 0  # how many of them may turn out to be pages
+    _rules: FrontierRules
+    _epoch: int
+    _tokens: Iterator[int]
+    _hosts: HostTable
+    _spacing: Spacing
+    _contents: Contents
+
+    _held: OrderedDict[int, Held] = field(default_factory=OrderedDict)
+    pages: int = 0  # how many of them may turn out to be pages
 
     def __len__(self) -> int:
         return len(self._held)

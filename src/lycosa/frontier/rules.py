@@ -68,8 +68,13 @@ class FrontierRules(msgspec.Struct, frozen=True):
     region_rules: dict[str, str] = {}
     region_by: Literal["rules", "connect time"] = "rules"
 
+    @property
+    def is_lending(self) -> bool:
+        """Whether machines visit hosts of each other's partitions."""
+        return self.assignment == "balanced" or bool(self.region or self.region_rules) or self.region_by != "rules"
 
-class Pause(msgspec.Struct, frozen=True):
+
+class HostPause(msgspec.Struct, frozen=True):
     """What a settled visit means for its host."""
 
     seconds: float
@@ -145,7 +150,7 @@ def pause_after(
     crawl_delay_seconds: float,
     kin: int | None,
     given: Sequence[int],
-) -> Pause | None:
+) -> HostPause | None:
     """How long the host rests after this visit, and how we stand with it now.
 
     None when nothing was sent: that costs the host nothing. A failure before sending (DNS) is trouble all the same.
@@ -159,7 +164,7 @@ def pause_after(
     delay = delay_seconds(pace, settlement.fetch_seconds, crawl_delay_seconds)
     rest = backoff_seconds(pace, now.failures, delay, settlement.retry_after_seconds)
     has_failed = answer in (HostAnswer.TROUBLE, HostAnswer.BAN, HostAnswer.REFUSED)
-    return Pause(
+    return HostPause(
         max(rest, slowed_seconds(pace, delay, now.slowdown)),
         now,
         is_ban=now.failures > 0 and answer in (HostAnswer.BAN, HostAnswer.REFUSED) and now.failures > standing.failures,

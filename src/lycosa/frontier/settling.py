@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from msgspec.structs import replace
 
 from lycosa.frontier.admission import Admission
 from lycosa.frontier.backlog import Backlog
 from lycosa.frontier.claims import Contents
 from lycosa.frontier.hosts import HostBatch, HostTable
-from lycosa.frontier.leases import Held, Leases
+from lycosa.frontier.leases import Held, LeaseTable
 from lycosa.frontier.records import HostRecord, encode, pack_site
 from lycosa.frontier.rules import (
     FrontierRules,
-    Pause,
+    HostPause,
     again_after,
     history_of,
     host_of_origin,
@@ -20,8 +22,8 @@ from lycosa.frontier.rules import (
     lost_robots,
     pause_after,
 )
-from lycosa.frontier.taking import SiteVersions
 from lycosa.frontier.tables import HISTORY, ROBOTS, SITES
+from lycosa.frontier.taking import SiteVersions
 from lycosa.model import NO_REASON, Kind, OutcomeKind, RobotsNews, Settlement, Target, origin_of
 from lycosa.policy.kin import kin_of, remember
 from lycosa.policy.politeness import Standing, delay_seconds, slowed_seconds
@@ -32,26 +34,17 @@ SAMPLED_AT_FIRST, SAMPLED_EVERY = 8, 8
 Ended = tuple[Held, Settlement]
 
 
+@dataclass(eq=False, repr=False)
 class Settling:
     """The one place that turns settlements into state."""
 
-    def __init__(
-        self,
-        rules: FrontierRules,
-        hosts: HostTable,
-        backlog: Backlog,
-        leases: Leases,
-        admission: Admission,
-        versions: SiteVersions,
-        contents: Contents,
-    ) -> None:
-        self._rules = rules
-        self._hosts = hosts
-        self._backlog = backlog
-        self._leases = leases
-        self._admission = admission
-        self._versions = versions
-        self._contents = contents
+    _rules: FrontierRules
+    _hosts: HostTable
+    _backlog: Backlog
+    _leases: LeaseTable
+    _admission: Admission
+    _versions: SiteVersions
+    _contents: Contents
 
     async def settle(self, batch: HostBatch, ended: list[Ended], now: float) -> None:
         fresh = await self._admission.prepare(
@@ -131,7 +124,7 @@ class Settling:
         self._hosts.asked(held.host, held.worker, settlement)
         return pause.is_ban
 
-    def _close_origin(self, held: Held, settlement: Settlement, pause: Pause, now: float) -> Pause:
+    def _close_origin(self, held: Held, settlement: Settlement, pause: HostPause, now: float) -> HostPause:
         """One origin of several fails again and again: it rests, and the others of its host go on."""
         record, pace = held.host.record, self._rules.pace
         if state := record.origins.get(origin_of(held.target.url)):

@@ -15,7 +15,7 @@ MIN_KEPT = 10_000
 NEVER = float("-inf")
 
 
-class Asked(NamedTuple):
+class LastRequest(NamedTuple):
     """The last request to a domain or an address: when, under which lease, and (of a domain) where."""
 
     at: float
@@ -39,14 +39,14 @@ class Spacing:
     asked in that moment, since nobody knows what was. Several of them may share their `addresses`.
     """
 
-    def __init__(self, pace: Pace, begun_at: float = NEVER, addresses: dict[str, Asked] | None = None) -> None:
+    def __init__(self, pace: Pace, begun_at: float = NEVER, addresses: dict[str, LastRequest] | None = None) -> None:
         self._host_gap = pace.min_delay_seconds
         self._domain_gap = pace.domain_gap_seconds
         self._address_gap = pace.address_gap_seconds * ADDRESS_MARGIN
         self._longest_gap = max(self._host_gap, self._address_gap)
         self.shortest_gap = min((gap for gap in (self._domain_gap, self._address_gap) if gap), default=0.0)
-        self._unknown = Asked(begun_at, 0)
-        self._domains: dict[str, Asked] = {}
+        self._unknown = LastRequest(begun_at, 0)
+        self._domains: dict[str, LastRequest] = {}
         self._addresses = {} if addresses is None else addresses
         self._prune_at = MIN_KEPT
 
@@ -65,9 +65,9 @@ class Spacing:
         """A request goes out now."""
         domain, address, token = place
         if self._domain_gap:
-            self._domains[domain] = Asked(now, token, address)
+            self._domains[domain] = LastRequest(now, token, address)
         if address and self._address_gap:
-            self._addresses[address] = Asked(now, token)
+            self._addresses[address] = LastRequest(now, token)
         if len(self._domains) + len(self._addresses) > self._prune_at:
             self._prune(now)
 
@@ -92,7 +92,7 @@ class Spacing:
 
     def hold(self, address: str, until: float) -> None:
         """Somebody else asks at an address: it is not free before then."""
-        self._addresses[address] = Asked(until - self._address_gap, 0)
+        self._addresses[address] = LastRequest(until - self._address_gap, 0)
 
     def _undo_address(self, address: str, token: int) -> None:
         if (last := self._addresses.get(address)) and last.token == token:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 from lycosa.frontier.backlog import Backlog
 from lycosa.frontier.host import Host
 from lycosa.frontier.hosts import HostBatch, HostTable
-from lycosa.frontier.leases import Leases
+from lycosa.frontier.leases import LeaseTable
 from lycosa.frontier.poison import readable_history
 from lycosa.frontier.queue import Spot
 from lycosa.frontier.records import HostRecord, site_version
@@ -75,26 +76,19 @@ class SiteVersions:
             self._versions.popitem(last=False)
 
 
+@dataclass(eq=False, repr=False)
 class Taking:
     """Gives out leases. Reads ahead what they take, in as few looks as it can."""
 
-    def __init__(
-        self,
-        tables: Tables,
-        hosts: HostTable,
-        backlog: Backlog,
-        leases: Leases,
-        limit: PageLimit,
-        versions: SiteVersions,
-    ) -> None:
-        self._tables = tables
-        self._hosts = hosts
-        self._backlog = backlog
-        self._leases = leases
-        self._limit = limit
-        self._versions = versions
-        self._withheld: list[Host] = []  # that were ready, but the page limit did not let them
-        self.was_withheld = False  # something, when leases were last asked for
+    _tables: Tables
+    _hosts: HostTable
+    _backlog: Backlog
+    _leases: LeaseTable
+    _limit: PageLimit
+    _versions: SiteVersions
+
+    _withheld: list[Host] = field(default_factory=list)  # that were ready, but the page limit did not let them
+    was_withheld: bool = False  # something, when leases were last asked for
 
     def may_lease(self) -> bool:
         """Whether the page limit lets anything be leased."""

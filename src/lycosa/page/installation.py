@@ -10,9 +10,10 @@ from importlib import import_module
 _READERS = "lycosa.page._native"
 _SIGNATURES = "lycosa.dedupe._native"
 _WITHOUT_READERS = (
-    "content, comments, author and date stay EMPTY on every page, and pages are read five times as slowly as they could"
+    "content, comments, author and date stay EMPTY on every page,"
+    " and pages are read five times as slowly as they could be"
 )
-_WITHOUT_SIGNATURES = "near duplicates are looked for three times as slowly as they could"
+_WITHOUT_SIGNATURES = "near duplicates are looked for three times as slowly as they could be"
 _REMEDY = (
     "To have it whole, install a wheel, or a C compiler and Python's headers (apt-get install gcc python3-dev) and then"
     " lycosa again (pip install --force-reinstall --no-deps --no-cache-dir, see docs/install.md)."

@@ -106,8 +106,8 @@ class CrawlFolder:
     def lock(self, patience_seconds: float = ORPHAN_SECONDS) -> Lock:
         """Hold the folder, or the seat, against other crawls; raises `FolderInUse` naming the process that has it.
 
-        The descriptor is inherited: while a worker of a dead supervisor still runs, the folder stays held. Such a worker
-        leaves as soon as it looks up, so it is waited for.
+        The descriptor is inherited: while a worker of a dead supervisor still runs, the folder stays held. Such a
+        worker leaves as soon as it looks up, so it is waited for.
         """
         lock = self._own_lock(patience_seconds)
         # Of a crawl that wants the whole and one that wants a seat, the later sees the other.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
@@ -17,14 +18,14 @@ _decode = msgspec.msgpack.Decoder(list[float]).decode
 Wanted = Sequence[tuple[int, str]]  # tokens of leases, and the addresses they lead to
 
 
+@dataclass(eq=False, repr=False)
 class SharedAddresses:
     """The moments at which addresses may be asked."""
 
-    def __init__(self, connection: Connection, partitions: int, gap_seconds: float, fake_clock: Clock | None) -> None:
-        self._connection = connection
-        self._partitions = partitions
-        self._gap_seconds = gap_seconds
-        self._fake_clock = fake_clock
+    _connection: Connection
+    _partitions: int
+    _gap_seconds: float
+    _fake_clock: Clock | None
 
     async def reserve(self, wanted: Wanted) -> dict[int, float]:
         """When each lease may ask its address: 0 for now."""

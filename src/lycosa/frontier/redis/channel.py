@@ -19,7 +19,7 @@ from lycosa.errors import BackendLost
 from lycosa.frontier.poison import UNREADABLE
 from lycosa.frontier.records import decode_state
 from lycosa.frontier.redis.connection import TROUBLE, Connection, Patience
-from lycosa.frontier.redis.rounds import Member, Read, Round, Write
+from lycosa.frontier.redis.rounds import ChannelPartition, ChannelRead, ChannelWrite, Round
 from lycosa.frontier.redis.wire import Command, Wire, first_error, pack
 
 # From the moment a new primary is chosen until everybody is told.
@@ -38,38 +38,40 @@ class Channel:
         self.connection = connection
         self._tag = tag
         self._wire: Wire | None = None
-        self._members: list[Member] = []
+        self._members: list[ChannelPartition] = []
         # Whose fences were found to be ours after they were watched, since the last EXEC.
-        self._guarded: set[Member] = set()
-        self._writes: list[Write] = []
-        self._reads: list[Read] = []
+        self._guarded: set[ChannelPartition] = set()
+        self._writes: list[ChannelWrite] = []
+        self._reads: list[ChannelRead] = []
         self._running: asyncio.Task[None] | None = None
         # Nearly always for the same members.
-        self._last_watch: tuple[list[Member], bytes] = ([], b"")
+        self._last_watch: tuple[list[ChannelPartition], bytes] = ([], b"")
 
-    def join(self, member: Member) -> None:
+    def join(self, member: ChannelPartition) -> None:
         """Take in a partition that is ours now. Its fence is looked at before its first write."""
         self._members.append(member)
 
-    def leave(self, member: Member) -> None:
+    def leave(self, member: ChannelPartition) -> None:
         """Forget a partition. What it has not been answered yet, it will not be."""
         member.lost = member.lost or NotOwner(f"partition {member.partition} was given up")
         self._members.remove(member)
         self._guarded.discard(member)
 
-    def write(self, member: Member, commands: Sequence[Command], state: bytes | None = None) -> asyncio.Future[None]:
+    def write(
+        self, member: ChannelPartition, commands: Sequence[Command], state: bytes | None = None
+    ) -> asyncio.Future[None]:
         """Have commands take effect together, after all before them. `state`: the partition's, as they leave it."""
-        write = Write(member, commands, state)
+        write = ChannelWrite(member, commands, state)
         self._writes.append(write)
         self._start()
         return write.done
 
-    def read(self, member: Member, ask: Callable[[], Sequence[Command]]) -> asyncio.Future[list[Any]]:
+    def read(self, member: ChannelPartition, ask: Callable[[], Sequence[Command]]) -> asyncio.Future[list[Any]]:
         """The answers to commands that change nothing, as of after all writes before them.
 
         `ask` makes them when they are sent: writes that came later may go first, and change what there is to ask.
         """
-        read = Read(member, ask)
+        read = ChannelRead(member, ask)
         self._reads.append(read)
         self._start()
         return read.done
@@ -101,6 +103,7 @@ class Channel:
                 # Once around the loop: what is asked for in the same turn, and by those just answered, goes along.
                 await asyncio.sleep(0)
                 if not (gathered := self._gather()):
+                    # No await from here to the end: else somebody might wait for a run that is over.
                     return
                 await self._carry_out(gathered)
         except BaseException as error:
@@ -149,10 +152,10 @@ class Channel:
 
     # ---- fences
 
-    def _owned(self) -> list[Member]:
+    def _owned(self) -> list[ChannelPartition]:
         return [member for member in self._members if not member.lost]
 
-    def _watch(self, members: list[Member]) -> bytes:
+    def _watch(self, members: list[ChannelPartition]) -> bytes:
         if self._last_watch[0] != members:
             self._last_watch = members, pack(_watch_commands(members))
         return self._last_watch[1]
@@ -162,7 +165,7 @@ class Channel:
             _, fences = await self._ask(wire, _watch_commands(members))
             await self._judge(members, fences, patience)
 
-    async def _judge(self, members: list[Member], fences: list[bytes | None], patience: Patience) -> None:
+    async def _judge(self, members: list[ChannelPartition], fences: list[bytes | None], patience: Patience) -> None:
         """Find out whose partitions these are, by what their fences were after they were watched."""
         for member, fence in zip(members, fences, strict=True):
             if fence == member.fence:
@@ -173,7 +176,7 @@ class Channel:
         if gone:
             await self._judge_gone(gone, patience)
 
-    async def _judge_gone(self, members: list[Member], patience: Patience) -> None:
+    async def _judge_gone(self, members: list[ChannelPartition], patience: Patience) -> None:
         """A primary that comes back empty is not the one to ask, if another server has taken over."""
         assert self._wire
         server, loop = self._wire.server, asyncio.get_running_loop()
@@ -237,12 +240,12 @@ class Channel:
         self._wire = None
 
 
-def _watch_commands(members: Sequence[Member]) -> list[Command]:
+def _watch_commands(members: Sequence[ChannelPartition]) -> list[Command]:
     keys = [member.fence_key for member in members]
     return [("WATCH", *keys), ("MGET", *keys)]
 
 
-def _must_not_go_back(member: Member, state: bytes | None) -> None:
+def _must_not_go_back(member: ChannelPartition, state: bytes | None) -> None:
     """A partition in which fewer changes are found than were acknowledged lost some of them."""
     acknowledged, found = _changes(member.state), _changes(state)
     if found < acknowledged:

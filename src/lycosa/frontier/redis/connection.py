@@ -97,9 +97,12 @@ class Connection:
         except TROUBLE as error:
             raise not_reached(error, self.address, seconds) from error
 
-    async def run(self, script: str, tag: str, args: Any, *, durable: bool = True) -> Any:
-        """What a script (`lua/NAME.lua`) answers that is given one key, the tag, and these arguments in msgpack."""
-        words = (1, tag, encode(args))
+    async def run(self, script: str, tag: str, args: Any, *raw: bytes, durable: bool = True) -> Any:
+        """What a script (`lua/NAME.lua`) answers that is given one key, the tag, and these arguments in msgpack.
+
+        Lua's msgpack knows no bytes: what is `raw` stands behind them as it is.
+        """
+        words: list[bytes | str | int] = [1, tag, msgspec.msgpack.encode(args), *raw]
         call: Command = ("EVALSHA", _digest(script), *words)
         with Patience(self) as patience:
             while True:
@@ -261,34 +264,6 @@ class Patience:
         if connection._stopping.is_set():
             raise BackendLost(f"{lasted}, and the crawl was stopped; {ends}")
         self._pause_seconds = min(2 * self._pause_seconds, MAX_PAUSE_SECONDS)
-
-
-def encode(args: Any) -> bytes:
-    """Arguments in msgpack as Lua reads it: that knows no bytes, only strings, which may hold any."""
-    return msgspec.msgpack.encode(_in_strings(args))
-
-
-def _in_strings(value: Any) -> Any:
-    match value:
-        case bytes():
-            return _string(value)
-        case dict():
-            return {key: _in_strings(each) for key, each in value.items()}
-        case list() | tuple():
-            return [_in_strings(each) for each in value]
-        case _:
-            return value
-
-
-def _string(raw: bytes) -> msgspec.Raw:
-    size = len(raw)
-    if size < 1 << 5:
-        return msgspec.Raw(bytes((0xA0 | size,)) + raw)
-    if size < 1 << 8:
-        return msgspec.Raw(b"\xd9" + size.to_bytes(1) + raw)
-    if size < 1 << 16:
-        return msgspec.Raw(b"\xda" + size.to_bytes(2) + raw)
-    return msgspec.Raw(b"\xdb" + size.to_bytes(4) + raw)
 
 
 @cache

@@ -1,6 +1,6 @@
 """Who may store a content first, over all machines: a key with an end for each claim, a table of what was stored.
 
-Both belong to the partition of the digest, whoever owns that: they are the same for all, so nobody's to fence off.
+They belong to one partition, on a cluster to that of the digest, whoever owns it: they are the same for all.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable
 from zlib import crc32
 
-from lycosa.frontier.redis.connection import Connection
-from lycosa.frontier.redis.together import Gatherer
+from lycosa.frontier.redis.connection import Connection, script_text
+from lycosa.frontier.redis.together import gathering
 from lycosa.frontier.redis.wire import Command
-from lycosa.frontier.tables import Batch
+from lycosa.frontier.tables import CONTENTS, Batch
 
 FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.02, 0.5
 # A claim outlives the lease it was made under by so much, if nobody ends it.
@@ -34,15 +34,17 @@ class SharedContents:
     ) -> None:
         self._connection = connection
         self._address = connection.address
-        self._asking = Gatherer(connection, durable=False)
-        self._keeping = Gatherer(connection, durable=True)
+        self._asking = gathering(connection)
         self._partitions = partitions
         self._claim_milliseconds = int(1000 * (lease_seconds + GRACE_SECONDS))
         self._has_lease = has_lease
         self._takes_part = takes_part
         self.nonce = ""  # of this machine
-        self._digests_of: dict[int, list[bytes]] = {}
-        self._ended: list[bytes] = []
+        # What was stored is written with the settlement of its visit. No transaction of a cluster spans two slots:
+        # there it is kept just after it, and a crash in between lets the same content be stored once more.
+        self.rides_along = connection.address.kind != "cluster"
+        self._claims_of: dict[int, dict[bytes, str]] = {}  # digests, and under which name each was claimed
+        self._ended: list[tuple[bytes, str]] = []
         self._news = asyncio.Event()
 
     async def original_of(self, digest: bytes, url: str, token: int) -> str:
@@ -52,16 +54,15 @@ class SharedContents:
             news = self._news
             holder, original = await self._claim(digest, token)
             if original and original != url:
-                if digest in self._digests_of.get(token, ()):
+                if holder := self._claims_of.get(token, {}).pop(digest, ""):
                     # Nothing is going to be stored under this claim.
-                    self._digests_of[token].remove(digest)
-                    await self._drop([digest])
+                    await self._drop([(digest, holder)])
                 return original
             if not holder:
                 return ""
             if not await self._takes_part(holder.partition(":")[0]):
                 # Whoever held it is dead, and its leases are somebody else's.
-                await self._break(digest, holder)
+                await self._drop([(digest, holder)])
                 continue
             # Whoever holds it may be on another machine, or here.
             with contextlib.suppress(TimeoutError):
@@ -69,73 +70,71 @@ class SharedContents:
             pause = min(2 * pause, MAX_PAUSE_SECONDS)
 
     async def keep(self, stored: Iterable[tuple[bytes, str]]) -> None:
-        """These contents are stored, each under its URL. Comes before the settlement of the visit that stored it."""
+        """These contents are stored, each under its URL, by visits that have been settled."""
         pairs: dict[str, list[bytes | str]] = defaultdict(list)
         for digest, url in stored:
-            pairs[self._tag(digest)] += [digest, url]
-        await asyncio.gather(*(self._keeping.ask(tag, ("HSET", f"{tag}c", *some)) for tag, some in pairs.items()))
+            pairs[self.tag(digest)] += [digest, url]
+        await asyncio.gather(*(self._connection.command(tag, "HSET", f"{tag}c", *some) for tag, some in pairs.items()))
 
     def end(self, token: int) -> None:
         """The lease is settled or gone: its claims are let go of with the next `end_claims`."""
-        self._ended += self._digests_of.pop(token, ())
+        self._ended += self._claims_of.pop(token, {}).items()
 
     async def end_claims(self) -> None:
         """Let go of the claims of leases that are settled or gone."""
+        # Taken before the first await: what ends meanwhile is for the next call.
         ended, self._ended = self._ended, []
         if ended:
             await self._drop(ended)
+            # No await in between: nobody waits for an event that was told already.
             self._news.set()
             self._news = asyncio.Event()
 
     async def _claim(self, digest: bytes, token: int) -> tuple[str, str]:
         """Who holds the claim, '' if we or nobody; and the URL that has the content, if any."""
-        tag, mine = self._tag(digest), self._name(token)
+        tag, mine = self.tag(digest), f"{self.nonce}:{token}"
         key = self._key(digest)
         # Whoever overslept gets no claim: nobody would ever end it.
         may_claim = self._has_lease(token)
         claim: Command = ("SET", key, mine, "NX", "GET", "PX", self._claim_milliseconds) if may_claim else ("GET", key)
         # The claim first: whoever gets it after another gave it up finds what that one stored.
-        holder, original = await self._asking.ask(tag, claim, ("HGET", f"{tag}c", digest))
+        holder, original = await self._asking.ask((tag, [claim, ("HGET", f"{tag}c", digest)]))
         holder, original = (holder or b"").decode(), (original or b"").decode()
         if may_claim and holder in ("", mine):
-            digests = self._digests_of.setdefault(token, [])
-            if digest not in digests:
-                digests.append(digest)
+            self._claims_of.setdefault(token, {})[digest] = mine
             if not self._has_lease(token):
                 # It ended while the claim was on its way.
                 self.end(token)
             return "", original
         return holder if holder != mine else "", original
 
-    async def _drop(self, digests: Iterable[bytes]) -> None:
-        keys: dict[str, list[bytes]] = defaultdict(list)
-        for digest in digests:
-            keys[self._tag(digest)].append(self._key(digest))
-        await asyncio.gather(*(self._asking.ask(tag, ("DEL", *some)) for tag, some in keys.items()))
+    async def _drop(self, claims: Iterable[tuple[bytes, str]]) -> None:
+        """End claims, each unless somebody else has it by now than who held it."""
+        words: dict[str, list[bytes | str]] = defaultdict(list)
+        for digest, holder in claims:
+            words[self.tag(digest)] += [self._key(digest), holder]
+        script = script_text("end_claims")
+        await asyncio.gather(
+            *(self._asking.ask((tag, [("EVAL", script, 1, tag, *some)])) for tag, some in words.items())
+        )
 
-    async def _break(self, digest: bytes, holder: str) -> None:
-        """End a claim, unless somebody else has it by now."""
-        args = {"key": self._key(digest), "holder": holder}
-        await self._connection.run("break_claim", self._tag(digest), args, durable=False)
-
-    def _name(self, token: int) -> str:
-        return f"{self.nonce}:{token}"
-
-    def _tag(self, digest: bytes) -> str:
-        return self._address.tag(crc32(digest) % self._partitions)
+    def tag(self, digest: bytes) -> str:
+        """Of the partition that a content belongs to: on one server the same for all, so that few commands write many."""
+        return self._address.tag(0 if self.rides_along else crc32(digest) % self._partitions)
 
     def _key(self, digest: bytes) -> bytes:
-        return f"{self._tag(digest)}k".encode() + digest
+        return f"{self.tag(digest)}k".encode() + digest
 
 
 class PartitionContents:
-    """The contents as one scheduler sees them: what it stores is in the table already."""
+    """The contents as one scheduler sees them."""
 
     def __init__(self, shared: SharedContents) -> None:
         self._shared = shared
 
     def keep(self, batch: Batch, digest: bytes, url: str) -> None:
-        """It was kept before the settlement."""
+        if self._shared.rides_along:
+            batch.put(CONTENTS, digest, url.encode())
 
     def end(self, token: int) -> None:
         self._shared.end(token)

@@ -10,7 +10,7 @@ import msgspec
 from lycosa.errors import BackendLost, SettingsError
 from lycosa.frontier.records import FORMAT
 from lycosa.frontier.redis.address import Address
-from lycosa.frontier.redis.connection import Connection, encode
+from lycosa.frontier.redis.connection import Connection
 from lycosa.policy.ring import point_of
 
 
@@ -25,6 +25,14 @@ class Crawl(msgspec.Struct, frozen=True, kw_only=True):
     def partition_of(self, host: str) -> int:
         """Where a host belongs: all hosts of a registered domain to the same partition."""
         return point_of(host) % self.partitions
+
+    def home_of(self, token: int) -> int:
+        """The partition that a lease is from."""
+        return token % self.partitions
+
+    def tags(self, address: Address) -> list[str]:
+        """Of all partitions."""
+        return [address.tag(number) for number in range(self.partitions)]
 
 
 class Fence(msgspec.Struct, frozen=True, array_like=True):
@@ -61,7 +69,7 @@ async def open_crawl(connection: Connection, known_as: str = "") -> Crawl:
         format=FORMAT,
     )
     if not known_as:
-        await connection.command(tag, "SET", f"{tag}c", encode(fresh), "NX")
+        await connection.command(tag, "SET", f"{tag}c", msgspec.msgpack.encode(fresh), "NX")
     raw = await connection.command(tag, "GET", f"{tag}c")
     if raw is None:
         raise gone(address)
@@ -82,6 +90,6 @@ async def _make_partitions(connection: Connection, crawl: Crawl) -> None:
     if await connection.command(tag, "EXISTS", f"{tag}ready"):
         return
     nobody = encode_fence(Fence(0, ""))
-    places = [connection.address.tag(partition) for partition in range(crawl.partitions)]
+    places = crawl.tags(connection.address)
     await asyncio.gather(*(connection.command(place, "SET", f"{place}f", nobody, "NX") for place in places))
     await connection.command(tag, "SET", f"{tag}ready", 1)

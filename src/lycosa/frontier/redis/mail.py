@@ -34,7 +34,7 @@ class Found(msgspec.Struct, tag=True, array_like=True, omit_defaults=True):
     news: list[RobotsNews] = []
 
 
-class Settle(msgspec.Struct, tag=True, array_like=True):
+class SettleLent(msgspec.Struct, tag=True, array_like=True):
     """To a partition: how visits ended that its owner had given to another machine."""
 
     machine: str  # nonce of whoever asks
@@ -42,7 +42,7 @@ class Settle(msgspec.Struct, tag=True, array_like=True):
     settlements: list[Settlement]
 
 
-class GiveBack(msgspec.Struct, tag=True, array_like=True, omit_defaults=True):
+class GiveLentBack(msgspec.Struct, tag=True, array_like=True, omit_defaults=True):
     """To a partition: leases under which nothing was sent. With an address that must wait: until when."""
 
     tokens: list[int]
@@ -63,8 +63,8 @@ class Release(msgspec.Struct, tag=True, array_like=True):
     tokens: list[int]
 
 
-class Settled(msgspec.Struct, tag=True, array_like=True):
-    """To a machine: the answer to `Settle`."""
+class LentSettled(msgspec.Struct, tag=True, array_like=True):
+    """To a machine: the answer to `SettleLent`."""
 
     question: int
     late: list[int]
@@ -86,7 +86,7 @@ class Handed(msgspec.Struct, tag=True, array_like=True):
     given_at: float
 
 
-Message = Found | Settle | GiveBack | Release | Readmit | Settled | Wish | Handed
+Message = Found | SettleLent | GiveLentBack | Release | Readmit | LentSettled | Wish | Handed
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Message).decode
@@ -110,7 +110,7 @@ async def post(connection: Connection, tag: str, key: str, message: Message, *, 
     await connection.commands(tag, commands, durable=is_kept)
 
 
-class Reader:
+class MailReader:
     """Reads one stream from its beginning on."""
 
     def __init__(self, connection: Connection, tag: str, key: str) -> None:
@@ -143,8 +143,8 @@ class Reader:
         await self._connection.command(self.tag, "XTRIM", self._key, "MINID", beyond, durable=False)
 
 
-async def read_together(connection: Connection, readers: Iterable[Reader]) -> list[list[Message]]:
+async def read_together(connection: Connection, readers: Iterable[MailReader]) -> list[list[Message]]:
     """What has come to each."""
     asked = list(readers)
-    answers = await ask_together(connection, [(reader.tag, [reader.question()]) for reader in asked], durable=False)
+    answers = await ask_together(connection, [(reader.tag, [reader.question()]) for reader in asked])
     return [reader.messages(rows) for reader, (rows,) in zip(asked, answers, strict=True)]

@@ -18,7 +18,7 @@ NODES_PER_MACHINE = 1024
 BEATS_PER_SILENCE, MAX_BEAT_SECONDS = 8, 3.0
 
 
-class Machine(msgspec.Struct, frozen=True, array_like=True):
+class Member(msgspec.Struct, frozen=True, array_like=True):
     """One that takes part, as all see it."""
 
     number: int
@@ -38,7 +38,7 @@ class Outlook(msgspec.Struct, frozen=True, array_like=True):
     """How the crawl stands."""
 
     number: int = -1  # of this machine; -1: it takes no part
-    machines: list[Machine] = []
+    machines: list[Member] = []
     settings_version: int = 0
     now: float = 0.0
     granted: int = 0  # of the page limit, to all partitions
@@ -72,8 +72,16 @@ class Membership:
         return self._settings_version is not None and self.outlook.settings_version != self._settings_version
 
     @property
-    def others(self) -> list[Machine]:
+    def others(self) -> list[Member]:
         return [machine for machine in self.outlook.machines if machine.number != self.outlook.number]
+
+    @property
+    def has_company(self) -> bool:
+        return len(self.outlook.machines) > 1
+
+    def is_alive(self, nonce: str) -> bool:
+        """Whether a machine takes part, as far as was last heard."""
+        return any(machine.nonce == nonce for machine in self.outlook.machines)
 
     def node(self, worker: int) -> int:
         """A worker of this machine as all machines know it."""
@@ -84,7 +92,7 @@ class Membership:
 
     async def takes_part(self, nonce: str) -> bool:
         """Whether a machine is among them, also one that this one has not heard of yet."""
-        if any(machine.nonce == nonce for machine in self.outlook.machines):
+        if self.is_alive(nonce):
             return True
         tag = self._connection.address.tag()
         found = await self._connection.command(tag, "HVALS", f"{tag}m", durable=False)
@@ -126,7 +134,7 @@ class Membership:
         self.outlook = msgspec.msgpack.decode(raw, type=Outlook)
 
 
-def shares(machines: Sequence[Machine], partitions: int) -> dict[str, int]:
+def shares(machines: Sequence[Member], partitions: int) -> dict[str, int]:
     """How many partitions each machine should own, by nonce: in proportion to its workers, together all of them."""
     whole = sum(machine.workers for machine in machines)
     exact = {machine.nonce: partitions * machine.workers / whole for machine in machines}

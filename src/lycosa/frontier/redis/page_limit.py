@@ -28,22 +28,12 @@ class Grant:
         return pages + leased < self.total
 
 
-class NoLimit:
-    """Any number of pages."""
-
-    def is_reached(self, pages: int, leased: int) -> bool:
-        return False
-
-    def may_lease(self, pages: int, leased: int) -> bool:
-        return True
-
-
 class _Granted(msgspec.Struct, array_like=True):
     totals: list[int]
     left: int
 
 
-class PageLimit:
+class PageGrants:
     """Asks for grants; exact, since all that was ever granted together is never more than the limit."""
 
     def __init__(self, connection: Connection, partitions: int, max_pages: int) -> None:
@@ -63,6 +53,9 @@ class PageLimit:
             (grant.partition, grant.epoch, total + spare if total > grant.total else total)
             for grant, total in wanted.items()
         ]
+        for grant, total in wanted.items():
+            # Before the await: what is given back must not be leased while the answer is on its way.
+            grant.total = min(grant.total, total)
         args = {"max_pages": self._max_pages, "wishes": wishes}
         raw = await self._connection.run("grant", self._connection.address.tag(), args)
         answer = msgspec.msgpack.decode(raw, type=_Granted)

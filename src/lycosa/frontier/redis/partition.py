@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from lycosa.clock import Clock
 from lycosa.frontier.redis.channel import Channel
 from lycosa.frontier.redis.connection import Connection
 from lycosa.frontier.redis.contents import PartitionContents, SharedContents
 from lycosa.frontier.redis.crawl import Crawl, Fence, encode_fence
-from lycosa.frontier.redis.mail import Reader, inbox_of
-from lycosa.frontier.redis.page_limit import Grant, NoLimit
+from lycosa.frontier.redis.mail import MailReader, inbox_of
+from lycosa.frontier.redis.page_limit import Grant
 from lycosa.frontier.redis.tables import RedisTables
 from lycosa.frontier.rules import FrontierRules
-from lycosa.frontier.scheduler import Scheduler
-from lycosa.frontier.spacing import NEVER, Asked, Spacing
+from lycosa.frontier.scheduler import Scheduler, read_state
+from lycosa.frontier.spacing import NEVER, LastRequest, Spacing
+from lycosa.frontier.taking import PagesAtMost
 
 
+@dataclass(eq=False, repr=False)
 class Partition:
     """Owned until the fence is somebody else's. One that leaves gives out no leases any more."""
 
-    def __init__(self, number: int, fence: Fence, tables: RedisTables, scheduler: Scheduler, grant: Grant) -> None:
-        self.number = number
-        self.fence = fence
-        self.tables = tables
-        self.scheduler = scheduler
-        self.grant = grant
-        self.is_leaving = False
+    number: int
+    fence: Fence
+    tables: RedisTables
+    scheduler: Scheduler
+    grant: Grant
+    inbox: MailReader
+
+    is_leaving: bool = False
 
     @property
     def used(self) -> int:
@@ -38,32 +42,31 @@ class Partition:
         """What it was granted of the page limit and does not use."""
         return max(0, self.grant.total - self.used)
 
+    def let_go(self) -> None:
+        """It is somebody else's: nothing is written any more, and nobody need wait for what was leased from it."""
+        for held in list(self.scheduler.leases):
+            self.scheduler.leases.end(held.token)
+        self.tables.let_go()
+
     def next_at(self, node: int) -> float | None:
         """When it may have something for a worker, if the page limit lets it."""
         moments = (self.scheduler.next_at(node), self.scheduler.next_work_at(node))
         return min((moment for moment in moments if moment is not None), default=None)
 
 
+@dataclass(eq=False, repr=False)
 class PartitionOpener:
     """Takes partitions over. All of a machine share what was asked of addresses."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        crawl: Crawl,
-        rules: FrontierRules,
-        clock: Clock,
-        contents: SharedContents,
-        is_crawl_full: Callable[[], bool],
-    ) -> None:
-        self._connection = connection
-        self._crawl = crawl
-        self._rules = rules
-        self._clock = clock
-        self._contents = contents
-        self._is_crawl_full = is_crawl_full
-        self._addresses: dict[str, Asked] = {}
-        self._channels: dict[object, Channel] = {}
+    _connection: Connection
+    _crawl: Crawl
+    _rules: FrontierRules
+    _clock: Clock
+    _contents: SharedContents
+    _is_crawl_full: Callable[[], bool]
+
+    _addresses: dict[str, LastRequest] = field(default_factory=dict)
+    _channels: dict[object, Channel] = field(default_factory=dict)
 
     async def open(
         self, number: int, before: Fence, raw_before: bytes, nonce: str, home: list[int]
@@ -72,39 +75,43 @@ class PartitionOpener:
         address = self._connection.address
         tag, fence = address.tag(number), Fence(before.epoch + 1, nonce)
         raw = encode_fence(fence)
-        answer = await self._connection.run("own", tag, {"from": raw_before, "to": raw})
+        answer = await self._connection.run("own", tag, {}, raw_before, raw)
         if answer != 1:
             return None
-        tables = await RedisTables.open(self._channel(number), number, raw, keeps_history=address.keeps_history)
+        tables = await RedisTables.open(
+            self._channel(number),
+            number,
+            raw,
+            keeps_history=address.keeps_history,
+            contents_tag=self._contents.tag(b"") if self._contents.rides_along else "",
+        )
         grant = Grant(number, fence.epoch, self._is_crawl_full)
         # What its last owner asked in its last moments is not known.
         begun_at = self._clock() if fence.epoch > 1 else NEVER
-        scheduler = await Scheduler.open(
+        scheduler = Scheduler(
             tables,
             self._rules,
             self._clock,
+            await read_state(tables, self._crawl.id, fence.epoch),
             contents=PartitionContents(self._contents),
-            limit=grant if self._rules.max_pages else NoLimit(),
+            limit=grant if self._rules.max_pages else PagesAtMost(0),
             spacing=Spacing(self._rules.pace, begun_at, self._addresses),
             workers=home,
-            epoch=fence.epoch,
-            crawl=self._crawl.id,
             offset=number,
             step=self._crawl.partitions,
         )
-        return Partition(number, fence, tables, scheduler, grant)
-
-    def inbox(self, number: int) -> Reader:
-        tag = self._connection.address.tag(number)
-        return Reader(self._connection, tag, inbox_of(tag))
+        await scheduler.open()
+        return Partition(number, fence, tables, scheduler, grant, MailReader(self._connection, tag, inbox_of(tag)))
 
     async def give_up(self, partition: Partition) -> None:
         """Leave a partition to whoever takes it."""
-        await partition.scheduler.close()
-        await partition.tables.close()
+        try:
+            await partition.scheduler.close()
+        finally:
+            await partition.tables.close()
         mine, nobody = encode_fence(partition.fence), encode_fence(Fence(partition.fence.epoch, ""))
         tag = self._connection.address.tag(partition.number)
-        await self._connection.run("own", tag, {"from": mine, "to": nobody})
+        await self._connection.run("own", tag, {}, mine, nobody)
 
     async def close(self) -> None:
         for channel in self._channels.values():

@@ -54,13 +54,18 @@ class MasterOfSentinel:
 
     def __init__(self, address: Address) -> None:
         self._address = address
-        # The login is the master's; Sentinels have none.
-        self._sentinel = msgspec.structs.replace(address, username=None, password=None, db=0, is_encrypted=False)
+        self._with_login = msgspec.structs.replace(address, db=0)
+        self._without_login = msgspec.structs.replace(self._with_login, username=None, password=None)
         self._master: Server | None = None
 
     def discover(self) -> None:
         name = self._address.master
-        server, answer = _first_answer(self._sentinel, ("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name))
+        command = ("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name)
+        try:
+            server, answer = _first_answer(self._with_login, command)
+        except ResponseError:
+            # The login is the master's, and most Sentinels have none.
+            server, answer = _first_answer(self._without_login, command)
         if isinstance(answer, ResponseError):
             raise _told(answer, f"{server} is no Sentinel")
         if not answer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,7 +16,7 @@ from lycosa.frontier.redis.address import Address
 from lycosa.frontier.redis.known import Buckets, number_of, read_buckets
 from lycosa.frontier.redis.places import places_of
 from lycosa.frontier.redis.tables import BUCKETS, LETTERS, ordered_row, rows_behind, value_of
-from lycosa.frontier.redis.wire import ask_once
+from lycosa.frontier.redis.wire import Command, ask_once
 from lycosa.frontier.tables import KEY_BYTES, META, Row
 
 CONNECT_SECONDS, ANSWER_SECONDS = 5.0, 30.0
@@ -66,28 +66,21 @@ class RedisReader:
 
     def known(self, fingerprints: Sequence[bytes]) -> list[bool]:
         numbers = [number_of(fingerprint) for fingerprint in fingerprints]
-        with self._translated():
-            before = self._buckets()
-            while True:
-                questions = before.by_bucket(numbers)
-                commands = [("SMISMEMBER", f"{self._tag}s{bucket}", *some) for bucket, some in questions.items()]
-                answers, after = self._with_buckets(commands)
-                if before == after:
-                    break
-                before = after
+        questions: Mapping[int, list[int]] = {}
+
+        def ask(buckets: Buckets) -> list[Command]:
+            nonlocal questions
+            questions = buckets.by_bucket(numbers)
+            return [("SMISMEMBER", f"{self._tag}s{bucket}", *some) for bucket, some in questions.items()]
+
+        answers = self._ask_buckets(ask)
         asked = [number for some in questions.values() for number in some]
         found = dict(zip(asked, (answer for some in answers for answer in some), strict=True))
         return [bool(found[number]) for number in numbers]
 
     def count_known(self) -> int:
-        with self._translated():
-            before = self._buckets()
-            while True:
-                commands = [("SCARD", f"{self._tag}s{bucket}") for bucket in range(before.count)]
-                sizes, after = self._with_buckets(commands)
-                if before == after:
-                    return sum(sizes)
-                before = after
+        sizes = self._ask_buckets(lambda buckets: [("SCARD", f"{self._tag}s{n}") for n in range(buckets.count)])
+        return sum(sizes)
 
     def close(self) -> None:
         self._client.close()
@@ -124,10 +117,15 @@ class RedisReader:
     def _buckets(self) -> Buckets:
         return read_buckets(self._client.hget(self._key(META), BUCKETS))
 
-    def _with_buckets(self, commands: Sequence[Sequence[Any]]) -> tuple[list[Any], Buckets]:
-        """Answers, and the buckets by which they hold: the owner may split one between two questions."""
-        *answers, raw = self._together([*commands, ("HGET", self._key(META), BUCKETS)])
-        return answers, read_buckets(raw)
+    def _ask_buckets(self, ask: Callable[[Buckets], list[Command]]) -> list[Any]:
+        """Answers that hold for the buckets asked by: the owner may split one between two questions."""
+        with self._translated():
+            before = self._buckets()
+            while True:
+                *answers, raw = self._together([*ask(before), ("HGET", self._key(META), BUCKETS)])
+                if before == (after := read_buckets(raw)):
+                    return answers
+                before = after
 
     def _together(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
         pipeline = self._client.pipeline(transaction=True)

@@ -16,7 +16,7 @@ from lycosa.frontier.redis.wire import Command, first_error, pack
 _MULTI, _EXEC = pack([("MULTI",)]), pack([("EXEC",)])
 
 
-class Member:
+class ChannelPartition:
     """A partition on a channel: how its fence must look, and how far its server has acknowledged it."""
 
     def __init__(self, partition: int, tag: str, fence: bytes) -> None:
@@ -31,12 +31,12 @@ class Member:
         return f"{self.tag}f".encode()
 
 
-class Write:
+class ChannelWrite:
     """Commands that take effect together; they may be sent twice."""
 
     __slots__ = ("count", "done", "has_failed", "member", "packed", "state")
 
-    def __init__(self, member: Member, commands: Sequence[Command], state: bytes | None) -> None:
+    def __init__(self, member: ChannelPartition, commands: Sequence[Command], state: bytes | None) -> None:
         self.member = member
         self.packed, self.count = pack(commands), len(commands)
         self.state = state
@@ -44,12 +44,12 @@ class Write:
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
 
-class Read:
+class ChannelRead:
     """Commands that change nothing. They are made when they are sent (see `Channel.read`), and the same ever after."""
 
     __slots__ = ("ask", "count", "done", "member", "packed", "replies")
 
-    def __init__(self, member: Member, ask: Callable[[], Sequence[Command]]) -> None:
+    def __init__(self, member: ChannelPartition, ask: Callable[[], Sequence[Command]]) -> None:
         self.member = member
         self.ask = ask
         self.packed, self.count = b"", 0
@@ -64,7 +64,7 @@ class Read:
 class Round:
     """Writes of several partitions in one transaction, and what is read after it."""
 
-    def __init__(self, writes: list[Write], reads: list[Read]) -> None:
+    def __init__(self, writes: list[ChannelWrite], reads: list[ChannelRead]) -> None:
         self.writes = writes
         self.reads = reads
         for read in reads:
@@ -77,12 +77,12 @@ class Round:
     def __bool__(self) -> bool:
         return bool(self.writes or self.reads)
 
-    def writers(self) -> set[Member]:
+    def writers(self) -> set[ChannelPartition]:
         return {write.member for write in self.writes}
 
     def drop_lost(self) -> None:
         """Tell those whose partition is lost; the others stay."""
-        asked: list[Write | Read] = [*self.writes, *self.reads]
+        asked: list[ChannelWrite | ChannelRead] = [*self.writes, *self.reads]
         for each in asked:
             if each.member.lost:
                 _fail(each.done, each.member.lost)
@@ -160,7 +160,7 @@ class Round:
         self.writes, self.reads = [], []
 
 
-def _refused(read: Read) -> BackendLost | None:
+def _refused(read: ChannelRead) -> BackendLost | None:
     error = first_error(read.replies)
     return BackendLost(f"partition {read.member.partition}: {error}") if error else None
 

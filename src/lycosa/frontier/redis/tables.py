@@ -15,7 +15,7 @@ from typing import Any, Self
 from lycosa.frontier.redis.channel import Channel, NotOwner
 from lycosa.frontier.redis.connection import script_text
 from lycosa.frontier.redis.known import Buckets, number_of, pack_buckets, read_buckets
-from lycosa.frontier.redis.rounds import Member
+from lycosa.frontier.redis.rounds import ChannelPartition
 from lycosa.frontier.redis.wire import Command
 from lycosa.frontier.tables import (
     CONTENTS,
@@ -58,21 +58,41 @@ SPLITS_AT_ONCE = 8
 class RedisTables:
     """Implements `Tables`. Raises `NotOwner` once another machine owns the partition."""
 
-    def __init__(self, channel: Channel, member: Member, *, keeps_history: bool) -> None:
+    def __init__(
+        self,
+        channel: Channel,
+        member: ChannelPartition,
+        *,
+        keeps_history: bool,
+        contents_tag: str,
+    ) -> None:
         """Not ready before `open`."""
         self._channel = channel
         self._member = member
         self._keeps_history = keeps_history
         self._tag = member.tag.encode()
         self._keys = {table: f"{member.tag}{letter}".encode() for table, letter in LETTERS.items()}
+        if contents_tag:
+            self._keys[CONTENTS] = f"{contents_tag}{LETTERS[CONTENTS]}".encode()
         self._buckets = Buckets()
         self._known_urls = 0
 
     @classmethod
-    async def open(cls, channel: Channel, partition: int, fence: bytes, *, keeps_history: bool = True) -> Self:
-        """Take up a partition whose fence was set to this value; raises `NotOwner` if it no longer is."""
-        member = Member(partition, channel.connection.address.tag(partition), fence)
-        tables = cls(channel, member, keeps_history=keeps_history)
+    async def open(
+        cls,
+        channel: Channel,
+        partition: int,
+        fence: bytes,
+        *,
+        keeps_history: bool = True,
+        contents_tag: str = "",
+    ) -> Self:
+        """Take up a partition whose fence was set to this value; raises `NotOwner` if it no longer is.
+
+        `contents_tag`: where contents are kept, if not here; on the same server.
+        """
+        member = ChannelPartition(partition, channel.connection.address.tag(partition), fence)
+        tables = cls(channel, member, keeps_history=keeps_history, contents_tag=contents_tag)
         channel.join(member)
         try:
             await tables._take_up()
@@ -128,10 +148,9 @@ class RedisTables:
 
     # ---- writing
 
-    def write(self, batch: Batch, extra: Sequence[Command] = ()) -> Awaitable[None]:
-        """Take in a batch, and with it commands that may be sent twice."""
+    def write(self, batch: Batch) -> Awaitable[None]:
         rows, known = self._row_commands(batch.tables), self._known_commands(batch.known)
-        commands = [*rows, *known, *self._split_commands(), *extra]
+        commands = [*rows, *known, *self._split_commands()]
         if not commands:
             return Done()
         return self._channel.write(self._member, commands, batch.tables.get(META, {}).get(STATE))
@@ -172,7 +191,11 @@ class RedisTables:
             if not self._member.lost:
                 await self._channel.write(self._member, ())
         finally:
-            self._channel.leave(self._member)
+            self.let_go()
+
+    def let_go(self) -> None:
+        """Write no more: somebody else does."""
+        self._channel.leave(self._member)
 
 
 # ---- commands

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from lycosa.errors import BackendLost
+from lycosa.frontier.gathering import Gathering
 
 # An fsync costs 1-3 ms of a disk's time; gathering for this long costs a settlement less than a fetch does.
 GATHER_SECONDS = 0.01
@@ -19,9 +19,7 @@ class GroupCommit:
         self._is_wanted = is_wanted
         self._written = 0
         self._synced = 0
-        self._synced_at = 0.0
-        self._waiting: list[asyncio.Future[None]] = []
-        self._running: asyncio.Task[None] | None = None
+        self._gathering: Gathering[None, None] = Gathering(self._sync_once, GATHER_SECONDS)
 
     def note_write(self) -> None:
         """There is something that a power cut could take."""
@@ -29,34 +27,16 @@ class GroupCommit:
 
     async def durable(self) -> None:
         """Return once everything written so far, by anybody, is on the disk."""
-        if not self._is_wanted or self._synced == self._written:
-            return
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(waiter)
-        if self._running is None:
-            self._running = asyncio.create_task(self._run())
-        await waiter
+        if self._is_wanted and self._synced < self._written:
+            await self._gathering.ask(None)
 
     async def finish(self) -> None:
         """Wait for an fsync that is under way."""
-        if self._running is not None:
-            await self._running
+        await self._gathering.finish()
 
-    async def _run(self) -> None:
-        loop = asyncio.get_running_loop()
-        while self._waiting:
-            await asyncio.sleep(self._synced_at + GATHER_SECONDS - loop.time())
-            waiting, self._waiting = self._waiting, []
-            written = self._written
-            try:
-                await loop.run_in_executor(None, self._sync)
-            except BackendLost as error:
-                for waiter in waiting:
-                    if not waiter.done():
-                        waiter.set_exception(error)
-            else:
-                self._synced, self._synced_at = written, loop.time()
-                for waiter in waiting:
-                    if not waiter.done():
-                        waiter.set_result(None)
-        self._running = None
+    async def _sync_once(self, waiting: list[None]) -> list[None]:
+        # Taken before: what is written meanwhile may be too late for it.
+        written = self._written
+        await asyncio.get_running_loop().run_in_executor(None, self._sync)
+        self._synced = written
+        return waiting

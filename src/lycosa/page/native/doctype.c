@@ -63,18 +63,6 @@ static const char *const QUIRKY_WITHOUT_SYSTEM[] = {
     "-//w3c//dtd html 4.01 transitional//",
 };
 
-static int begins(Span span, const char *word) {
-    size_t length = strlen(word);
-    if (span_length(span) < length)
-        return 0;
-    for (size_t i = 0; i < length; i++)
-        if (lower((unsigned char)span.at[i]) != (unsigned char)word[i])
-            return 0;
-    return 1;
-}
-
-static int is_word(Span span, const char *word) { return span_length(span) == strlen(word) && begins(span, word); }
-
 static void skip(Span *rest) {
     while (rest->at < rest->end && is_space((unsigned char)*rest->at))
         rest->at++;
@@ -104,33 +92,33 @@ static int is_quirky(Span rest) {
     while (rest.at < rest.end && !is_space((unsigned char)*rest.at))
         rest.at++;
     name.end = rest.at;
-    if (!is_word(name, "html"))
+    if (!span_is(name, "html"))
         return 1;
     skip(&rest);
     if (rest.at == rest.end)
         return 0;
-    if (begins(rest, "public")) {
+    if (span_begins(rest, "public")) {
         rest.at += 6;
         if (!read_identifier(&rest, &public))
             return 1;
         skip(&rest);
         if (rest.at < rest.end && !read_identifier(&rest, &system))
             return 1;
-    } else if (begins(rest, "system")) {
+    } else if (span_begins(rest, "system")) {
         rest.at += 6;
         if (!read_identifier(&rest, &system))
             return 1;
     } else
         return 1;
-    if (is_word(public, "-//w3o//dtd w3 html strict 3.0//en//") ||
-        is_word(public, "-/w3c/dtd html 4.0 transitional/en") || is_word(public, "html") ||
-        is_word(system, "http://www.ibm.com/data/dtd/v11/ibmxhtml1-transitional.dtd"))
+    if (span_is(public, "-//w3o//dtd w3 html strict 3.0//en//") ||
+        span_is(public, "-/w3c/dtd html 4.0 transitional/en") || span_is(public, "html") ||
+        span_is(system, "http://www.ibm.com/data/dtd/v11/ibmxhtml1-transitional.dtd"))
         return 1;
     for (size_t i = 0; i < sizeof QUIRKY_BEGINNINGS / sizeof *QUIRKY_BEGINNINGS; i++)
-        if (begins(public, QUIRKY_BEGINNINGS[i]))
+        if (span_begins(public, QUIRKY_BEGINNINGS[i]))
             return 1;
     for (size_t i = 0; i < sizeof QUIRKY_WITHOUT_SYSTEM / sizeof *QUIRKY_WITHOUT_SYSTEM; i++)
-        if (!system.at && begins(public, QUIRKY_WITHOUT_SYSTEM[i]))
+        if (!system.at && span_begins(public, QUIRKY_WITHOUT_SYSTEM[i]))
             return 1;
     return 0;
 }

@@ -11,9 +11,9 @@ static const char *const ELEMENT_NAMES[ELEMENTS] = {
 };
 
 static const char *const ATTRIBUTE_NAMES[ATTRIBUTES] = {
-    "",           "alt",  "aria-hidden", "aria-label", "class", "color",    "content", "datetime", "encoding", "face",
-    "hidden",     "href", "http-equiv",  "id",         "itemprop", "lang",  "name",    "property", "rel",      "role",
-    "size",       "src",  "start",       "style",      "title", "type",     "value",   "xml:lang",
+    "",       "alt",  "aria-label", "class", "color",    "content", "datetime", "encoding", "face",
+    "hidden", "href", "http-equiv", "id",    "itemprop", "lang",    "name",     "property", "rel",
+    "role",   "size", "src",        "start", "style",    "title",   "type",     "value",    "xml:lang",
 };
 
 typedef struct {
@@ -98,9 +98,9 @@ static inline int find_slot(const Slot *slots, const char *const *names, const c
 }
 
 static Name other_name(const char *at, size_t length) {
-    uint32_t hash = 2166136261u;
+    uint32_t hash = HASH_START;
     for (size_t i = 0; i < length; i++)
-        hash = (hash ^ lower((unsigned char)at[i])) * 16777619u;
+        hash = hash_step(hash, lower((unsigned char)at[i]));
     return OTHER_NAME | (hash & (OTHER_NAME - 1));
 }
 
@@ -121,7 +121,7 @@ void elements_prepare(void) {
     if (element_flags[EL_A])
         return;
     for (int id = 1; id < ELEMENTS; id++)
-        searched_tags[id] = searched_tag(ELEMENT_NAMES[id], strlen(ELEMENT_NAMES[id]));
+        searched_tags[id] = searched_tag(ELEMENT_NAMES[id]);
     for (int id = 1; id < ELEMENTS; id++)
         add_slot(tag_slots, ELEMENT_NAMES[id], id);
     for (int id = 1; id < ATTRIBUTES; id++)

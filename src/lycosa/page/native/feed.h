@@ -1,18 +1,12 @@
-/* What the reader of pages gives to the search for main content: tokens, once, for both. */
+/* Between the reader of pages and the search for main content: the tokens of one tokenizer, for both. */
 #ifndef LYCOSA_FEED_H
 #define LYCOSA_FEED_H
 
-#ifndef PY_SSIZE_T_CLEAN
-#define PY_SSIZE_T_CLEAN
-#endif
-#include <Python.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "text.h"
 
 typedef enum {
     NO_ATTRIBUTE,
     AT_ALT,
-    AT_ARIA_HIDDEN,
     AT_ARIA_LABEL,
     AT_CLASS,
     AT_COLOR,
@@ -47,29 +41,36 @@ typedef struct {
     AttributeName name;
 } Attribute;
 
+/* content/native: a result other than 0 says that memory ran out */
+
+typedef struct Model Model;
 typedef struct Search Search;
 
-/* The tag that the search takes a name for, and whether it reads its content as raw text. */
-uint8_t searched_tag(const char *name, size_t length);
-int is_searched_raw(uint8_t tag);
+/* What the search takes an element for: one of those with a name of their own, or any other. */
+uint8_t searched_tag(const char *name);
+uint8_t searched_other(Span name);
 
-int is_model(PyObject *object);
-/* NULL where memory ran out, as is a result other than 0 of those below. `model` is a Model. */
-Search *search_begin(PyObject *model);
-int search_text(Search *search, const char *at, const char *end);
+/* NULL if the object is no Model. */
+const Model *model_of(PyObject *object);
+/* NULL where memory ran out. */
+Search *search_begin(const Model *model);
+int search_text(Search *search, Span text);
 int search_start_tag(Search *search, uint8_t tag, const char *html, const Attribute *attributes, uint32_t count,
                      int is_self_closing);
-int search_raw(Search *search, uint8_t tag, int is_json, const char *at, const char *end);
-/* As the search itself would find the content that begins at `at`; where it would go on, NULL where memory ran out. */
-const char *search_raw_from(Search *search, uint8_t tag, int is_json, const char *at, const char *end);
+/* What stood in the element that was last started, where no markup is read. */
+int search_raw(Search *search, Span content);
 int search_end_tag(Search *search, uint8_t tag);
 /* What was found, as in extract.py; NULL with an exception. */
 PyObject *search_found(Search *search);
-/* The same of a text that has to be read anew. */
-PyObject *search_anew(Search *search, const char *html, size_t length);
 void search_free(Search *search);
 
 /* Adds the model's type and what training needs to the module. */
 int add_search(PyObject *module);
+
+/* feed.c */
+
+/* Gives the search what stands between `at` and `end` of the page's text, read without a tree; not 0 where memory
+ * ran out. */
+int feed_markup(Search *search, const char *html, const char *at, const char *end);
 
 #endif

@@ -13,12 +13,12 @@ static void add_entry(Tree *tree, uint32_t node, Span source) {
         tree->formatting_capacity = capacity;
     }
     tree->formatting[tree->formatting_count++] = (Formatting){node, source};
-    if (node)
+    if (node != MARKER)
         tree->nodes[node].flags |= IS_LISTED;
 }
 
 static void remove_entry(Tree *tree, size_t index) {
-    if (tree->formatting[index].node)
+    if (tree->formatting[index].node != MARKER)
         tree->nodes[tree->formatting[index].node].flags &= ~(uint32_t)IS_LISTED;
     tree->formatting_count--;
     memmove(&tree->formatting[index], &tree->formatting[index + 1],
@@ -35,7 +35,7 @@ void add_formatting(Tree *tree, uint32_t node, Span source) {
     /* What is nested too deep to be open does not go on either. */
     if (!(tree->nodes[node].flags & IS_OPEN))
         return;
-    for (size_t i = tree->formatting_count; i-- > 0 && tree->formatting[i].node;)
+    for (size_t i = tree->formatting_count; i-- > 0 && tree->formatting[i].node != MARKER;)
         if (tree->nodes[tree->formatting[i].node].name == name && is_same(tree->formatting[i].source, source)) {
             same++;
             earliest = i;
@@ -46,13 +46,13 @@ void add_formatting(Tree *tree, uint32_t node, Span source) {
     add_entry(tree, node, source);
 }
 
-void add_marker(Tree *tree) { add_entry(tree, 0, (Span){NULL, NULL}); }
+void add_marker(Tree *tree) { add_entry(tree, MARKER, (Span){NULL, NULL}); }
 
 void clear_to_marker(Tree *tree) {
     while (tree->formatting_count) {
         uint32_t node = tree->formatting[tree->formatting_count - 1].node;
         remove_entry(tree, tree->formatting_count - 1);
-        if (!node)
+        if (node == MARKER)
             return;
     }
 }
@@ -66,10 +66,10 @@ static size_t index_in_list(const Tree *tree, uint32_t node) {
 }
 
 uint32_t find_formatting(const Tree *tree, Name name) {
-    for (size_t i = tree->formatting_count; i-- > 0 && tree->formatting[i].node;)
+    for (size_t i = tree->formatting_count; i-- > 0 && tree->formatting[i].node != MARKER;)
         if (tree->nodes[tree->formatting[i].node].name == name)
             return tree->formatting[i].node;
-    return 0;
+    return NO_NODE;
 }
 
 void forget_formatting(Tree *tree, uint32_t node) {
@@ -94,7 +94,8 @@ static void replace_entry(Tree *tree, size_t index, uint32_t node) {
 
 void reconstruct(Tree *tree) {
     size_t i = tree->formatting_count;
-    while (i > 0 && tree->formatting[i - 1].node && !(tree->nodes[tree->formatting[i - 1].node].flags & IS_OPEN))
+    while (i > 0 && tree->formatting[i - 1].node != MARKER &&
+           !(tree->nodes[tree->formatting[i - 1].node].flags & IS_OPEN))
         i--;
     for (; i < tree->formatting_count && !tree->is_full; i++) {
         uint32_t node = copy_of(tree, tree->formatting[i].node);

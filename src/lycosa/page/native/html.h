@@ -1,14 +1,14 @@
 /* One HTML text to what a crawl needs of it: what the page says of itself, its links and its text.
  *
  * elements.c    what each element means to the standard and to a reader; names of attributes
- * references.c  character references, and texts with theirs resolved
+ * text.c        growing buffers, UTF-8; references.c: character references (text.h)
  * tokens.c      text to tags, attributes and runs of text
+ * feed.c        the same tokens for the search for main content (feed.h)
  * tree.c        the tree that grows from them: nodes, open elements, where the next node goes
  * formatting.c  formatting elements that go on where they were not closed, or were closed in the wrong order
  * modes.c       the rules of tree construction, mode by mode
  * tables.c      those of tables; foreign.c: of SVG and MathML; doctype.c: of old pages
  * walk.c        the elements that matter, in the order of the tree
- * utf8.c        a text of Python as UTF-8
  * values.c      values and texts as Python strings
  * head.c        <title>, <meta>, <base>, <link rel=canonical>
  * links.c       links and their anchor texts
@@ -21,45 +21,37 @@
 #define LYCOSA_HTML_H
 
 #include "feed.h"
-#include "utf8.h"
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Where open elements end, as in browsers: what is opened deeper has no content of its own. */
 enum { MAX_OPEN = 512 };
 /* Templates within templates; deeper ones are read like other elements. */
 enum { MAX_TEMPLATES = 512 };
 
-static inline int is_space(unsigned char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f'; }
-static inline unsigned char lower(unsigned char c) { return c >= 'A' && c <= 'Z' ? c | 32 : c; }
-static inline int is_letter(unsigned char c) { return (unsigned char)((c | 32) - 'a') < 26; }
-static inline int is_digit(unsigned char c) { return (unsigned char)(c - '0') < 10; }
-
 /* elements.c */
 
 #define ELEMENT_LIST(X)                                                                                                \
     X(A, "a") X(ADDRESS, "address") X(ANNOTATION_XML, "annotation-xml") X(APPLET, "applet") X(AREA, "area")            \
-    X(ARTICLE, "article") X(ASIDE, "aside") X(B, "b") X(BASE, "base") X(BASEFONT, "basefont") X(BGSOUND, "bgsound")    \
-    X(BIG, "big") X(BLOCKQUOTE, "blockquote") X(BODY, "body") X(BR, "br") X(BUTTON, "button") X(CAPTION, "caption")    \
-    X(CENTER, "center") X(CODE, "code") X(COL, "col") X(COLGROUP, "colgroup") X(DATALIST, "datalist") X(DD, "dd")      \
-    X(DESC, "desc") X(DETAILS, "details") X(DIALOG, "dialog") X(DIR, "dir") X(DIV, "div") X(DL, "dl") X(DT, "dt")      \
-    X(EM, "em") X(EMBED, "embed") X(FIELDSET, "fieldset") X(FIGCAPTION, "figcaption") X(FIGURE, "figure")              \
-    X(FONT, "font") X(FOOTER, "footer") X(FOREIGNOBJECT, "foreignobject") X(FORM, "form") X(FRAME, "frame")            \
-    X(FRAMESET, "frameset") X(H1, "h1") X(H2, "h2") X(H3, "h3") X(H4, "h4") X(H5, "h5") X(H6, "h6") X(HEAD, "head")    \
-    X(HEADER, "header") X(HGROUP, "hgroup") X(HR, "hr") X(HTML, "html") X(I, "i") X(IFRAME, "iframe")                  \
-    X(IMAGE, "image") X(IMG, "img") X(INPUT, "input") X(KEYGEN, "keygen") X(LI, "li") X(LINK, "link")                  \
-    X(LISTING, "listing") X(MAIN, "main") X(MALIGNMARK, "malignmark") X(MARQUEE, "marquee") X(MATH, "math")            \
-    X(MENU, "menu") X(META, "meta") X(MGLYPH, "mglyph") X(MI, "mi") X(MN, "mn") X(MO, "mo") X(MS, "ms")                \
-    X(MTEXT, "mtext") X(NAV, "nav") X(NOBR, "nobr") X(NOEMBED, "noembed") X(NOFRAMES, "noframes")                      \
+    X(ARTICLE, "article") X(ASIDE, "aside") X(AUDIO, "audio") X(B, "b") X(BASE, "base") X(BASEFONT, "basefont")        \
+    X(BGSOUND, "bgsound") X(BIG, "big") X(BLOCKQUOTE, "blockquote") X(BODY, "body") X(BR, "br") X(BUTTON, "button")    \
+    X(CANVAS, "canvas") X(CAPTION, "caption") X(CENTER, "center") X(CODE, "code") X(COL, "col")                        \
+    X(COLGROUP, "colgroup") X(DATALIST, "datalist") X(DD, "dd") X(DESC, "desc") X(DETAILS, "details")                  \
+    X(DIALOG, "dialog") X(DIR, "dir") X(DIV, "div") X(DL, "dl") X(DT, "dt") X(EM, "em") X(EMBED, "embed")              \
+    X(FIELDSET, "fieldset") X(FIGCAPTION, "figcaption") X(FIGURE, "figure") X(FONT, "font") X(FOOTER, "footer")        \
+    X(FOREIGNOBJECT, "foreignobject") X(FORM, "form") X(FRAME, "frame") X(FRAMESET, "frameset") X(H1, "h1")            \
+    X(H2, "h2") X(H3, "h3") X(H4, "h4") X(H5, "h5") X(H6, "h6") X(HEAD, "head") X(HEADER, "header")                    \
+    X(HGROUP, "hgroup") X(HR, "hr") X(HTML, "html") X(I, "i") X(IFRAME, "iframe") X(IMAGE, "image") X(IMG, "img")      \
+    X(INPUT, "input") X(KBD, "kbd") X(KEYGEN, "keygen") X(LABEL, "label") X(LEGEND, "legend") X(LI, "li")              \
+    X(LINK, "link") X(LISTING, "listing") X(MAIN, "main") X(MALIGNMARK, "malignmark") X(MARQUEE, "marquee")            \
+    X(MATH, "math") X(MENU, "menu") X(META, "meta") X(MGLYPH, "mglyph") X(MI, "mi") X(MN, "mn") X(MO, "mo")            \
+    X(MS, "ms") X(MTEXT, "mtext") X(NAV, "nav") X(NOBR, "nobr") X(NOEMBED, "noembed") X(NOFRAMES, "noframes")          \
     X(NOSCRIPT, "noscript") X(OBJECT, "object") X(OL, "ol") X(OPTGROUP, "optgroup") X(OPTION, "option") X(P, "p")      \
     X(PARAM, "param") X(PLAINTEXT, "plaintext") X(PRE, "pre") X(RB, "rb") X(RP, "rp") X(RT, "rt") X(RTC, "rtc")        \
-    X(RUBY, "ruby") X(S, "s") X(SCRIPT, "script") X(SEARCH, "search") X(SECTION, "section") X(SELECT, "select")        \
-    X(SMALL, "small") X(SOURCE, "source") X(SPAN, "span") X(STRIKE, "strike") X(STRONG, "strong") X(STYLE, "style")    \
-    X(SUB, "sub") X(SUMMARY, "summary") X(SUP, "sup") X(SVG, "svg") X(TABLE, "table") X(TBODY, "tbody") X(TD, "td")    \
-    X(TEMPLATE, "template") X(TEXTAREA, "textarea") X(TFOOT, "tfoot") X(TH, "th") X(THEAD, "thead")                    \
-    X(TITLE, "title") X(TR, "tr") X(TRACK, "track") X(TT, "tt") X(U, "u") X(UL, "ul") X(VAR, "var") X(WBR, "wbr")      \
-    X(XMP, "xmp")
+    X(RUBY, "ruby") X(S, "s") X(SAMP, "samp") X(SCRIPT, "script") X(SEARCH, "search") X(SECTION, "section")            \
+    X(SELECT, "select") X(SMALL, "small") X(SOURCE, "source") X(SPAN, "span") X(STRIKE, "strike") X(STRONG, "strong")  \
+    X(STYLE, "style") X(SUB, "sub") X(SUMMARY, "summary") X(SUP, "sup") X(SVG, "svg") X(TABLE, "table")                \
+    X(TBODY, "tbody") X(TD, "td") X(TEMPLATE, "template") X(TEXTAREA, "textarea") X(TFOOT, "tfoot") X(TH, "th")        \
+    X(THEAD, "thead") X(TIME, "time") X(TITLE, "title") X(TR, "tr") X(TRACK, "track") X(TT, "tt") X(U, "u")            \
+    X(UL, "ul") X(VAR, "var") X(VIDEO, "video") X(WBR, "wbr") X(XMP, "xmp")
 
 /* The name of an element: one of these, or OTHER_NAME with a hash; those of SVG and MathML are marked as such. */
 enum {
@@ -68,7 +60,6 @@ enum {
     ELEMENT_LIST(X)
 #undef X
         ELEMENTS,
-    NAME_MASK = 0xffff,
     OTHER_NAME = 1 << 28,
     IN_SVG = 1 << 30,
     IN_MATHML = 1 << 29,
@@ -104,59 +95,8 @@ extern uint8_t searched_tags[ELEMENTS]; /* as the search for main content calls 
 /* Nothing at or after `end` is read. */
 Name name_of_tag(const char *at, size_t length, const char *end);
 const char *element_name(Name name);
-
-
 AttributeName name_of_attribute(const char *at, size_t length, const char *end);
 void elements_prepare(void);
-
-/* references.c */
-
-typedef struct {
-    char *bytes;
-    size_t length, capacity;
-} Buffer;
-
-/* content/native/text.c */
-int buffer_reserve(Buffer *buffer, size_t more);
-
-typedef struct {
-    uint32_t points[2];
-    int count;
-} Reference;
-
-/* From Python's own table; -1 with an exception where there is none. */
-int references_prepare(void);
-/* What `&…` at `at` stands for, and where it ends; `at` itself if it is no reference. */
-const char *resolve_reference(const char *at, const char *end, int in_attribute, Reference *found);
-
-/* Well-formed as RFC 3629 says: nothing overlong, no surrogates. */
-int is_utf8(const char *at, size_t length);
-/* One character; text is well-formed UTF-8. */
-static inline const char *utf8_read(const char *at, uint32_t *point) {
-    const unsigned char *c = (const unsigned char *)at;
-    if (c[0] < 0x80) {
-        *point = c[0];
-        return at + 1;
-    }
-    if (c[0] < 0xe0) {
-        *point = (c[0] & 31u) << 6 | (c[1] & 63u);
-        return at + 2;
-    }
-    if (c[0] < 0xf0) {
-        *point = (c[0] & 15u) << 12 | (c[1] & 63u) << 6 | (c[2] & 63u);
-        return at + 3;
-    }
-    *point = (c[0] & 7u) << 18 | (c[1] & 63u) << 12 | (c[2] & 63u) << 6 | (c[3] & 63u);
-    return at + 4;
-}
-/* White space to Python, which is what `str.split` parts at. */
-int is_wide_space(uint32_t point);
-
-typedef struct {
-    const char *at, *end;
-} Span;
-
-static inline size_t span_length(Span span) { return (size_t)(span.end - span.at); }
 
 /* tokens.c */
 
@@ -179,7 +119,6 @@ typedef struct {
     const char *start, *at, *end;
     Span text; /* of a text, or a doctype */
     int has_all; /* attributes of all tags are wanted */
-    int is_odd;  /* the search for main content would have read some markup in another way */
     Tag tag;
 } Tokens;
 
@@ -189,6 +128,13 @@ Span take_raw(Tokens *tokens, Name name);
 const Attribute *attribute_of(const Tag *tag, AttributeName name);
 int value_is(const Tokens *tokens, const Attribute *attribute, const char *word);
 void tokens_prepare(void);
+
+/* feed.c; other than 0 where memory ran out */
+
+int feed_start_tag(Search *search, const Tokens *tokens);
+int feed_end_tag(Search *search, const Tokens *tokens);
+/* Whether readers too take an element's content for raw; `end` is that of the page's text. */
+int is_raw_to_readers(Name name, Span content, const char *end);
 
 /* tree.c */
 
@@ -200,8 +146,13 @@ enum {
     REPLACES_NUL = 8,  /* text in which NUL is U+FFFD, elsewhere it is nothing */
 };
 
+/* Nodes are told by their number. That of none is false, and what stands there is blank; the first is the document. */
+enum { NO_NODE = 0, DOCUMENT = 1 };
+/* In the list of formatting elements: those before it do not go on after it. No node has this number. */
+#define MARKER UINT32_MAX
+
 typedef struct {
-    uint32_t parent, first, last, previous, next; /* 0: none */
+    uint32_t parent, first, last, previous, next;
     uint32_t at, end; /* text: its source; element: its attributes, first and after the last */
     Name name;
     uint32_t flags;
@@ -213,7 +164,7 @@ typedef struct {
 } Open;
 
 typedef struct {
-    uint32_t node; /* 0: a marker */
+    uint32_t node; /* or MARKER */
     Span source;
 } Formatting;
 
@@ -255,8 +206,7 @@ typedef struct {
     Asked asked;
     Mode mode;
     uint32_t html, head, form;
-    Search *search; /* for main content, or NULL */
-    const char *resume; /* where the search goes on, if it is to be told of nothing until then */
+    Search *fed; /* the search for main content, as long as it is given the tree's tokens; or NULL */
     Span raw;           /* of the last raw element */
     Span lang, xml_lang; /* of <html>, the first that is given */
     int is_quirky, is_fostering, frameset_is_ok, skips_newline;
@@ -265,7 +215,7 @@ typedef struct {
     int is_full;      /* there are more elements than allowed; the rest is not in the tree */
     int failed;       /* memory ran out */
     /* From here on nothing is set anew for the next page. */
-    Node *nodes; /* the first is the document */
+    Node *nodes;
     Attribute *attributes;
     uint32_t *noted; /* elements of interest, in the order they were made */
     Formatting *formatting;
@@ -354,7 +304,7 @@ void start_foreign(Tree *tree, Tag *tag, Name space);
 
 /* walk.c */
 
-/* The next node in the order of the tree within `root`, or 0; `is_over`: not the node's own children. */
+/* The next node in the order of the tree within `root`, or NO_NODE; `is_over`: not the node's own children. */
 uint32_t next_node(const Tree *tree, uint32_t node, uint32_t root, int is_over);
 void put_in_order(Tree *tree);
 void read_rest(Tree *tree);

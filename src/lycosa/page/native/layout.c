@@ -222,7 +222,7 @@ static void put_pre_text(Layout *layout, Span text, uint32_t flags) {
             put_pre_point(layout, '\n');
             at += 1 + (at + 1 < text.end && at[1] == '\n');
         } else {
-            at = utf8_read(at, &point);
+            at = utf8_read(at, text.end, &point);
             if (point || flags & REPLACES_NUL)
                 put_pre_point(layout, point ? point : 0xfffd);
         }
@@ -419,7 +419,7 @@ static void put_in_list(Layout *layout, Frame *frame, uint32_t node) {
     int was_tight = layout->is_tight;
     if (item->name == EL_UL || item->name == EL_OL || item->name == EL_MENU) {
         /* A list in a list, outside of its items. */
-        Frame *nested = enter(layout, ITEM, 0);
+        Frame *nested = enter(layout, ITEM, NO_NODE);
         nested->was_tight = (uint8_t)was_tight;
         layout->is_tight = 1;
         begin_element(layout, node);
@@ -491,7 +491,7 @@ static void leave(Layout *layout) {
 
 PyObject *read_layout(const Tree *tree) {
     Layout layout = {.tree = tree};
-    enter(&layout, BLOCKS, tree->nodes[0].first);
+    enter(&layout, BLOCKS, tree->nodes[DOCUMENT].first);
     while (layout.frame_count && !layout.failed) {
         Frame *frame = &layout.frames[layout.frame_count - 1];
         uint32_t child = frame->child;

@@ -7,7 +7,7 @@ static void insert_raw(Tree *tree, const Tag *tag, Name name) {
     Span text = tree->raw = take_raw(&tree->tokens, name);
     if (name == EL_TEXTAREA)
         text = skip_newline(text);
-    uint32_t content = node && text.at < text.end ? add_node(tree, TEXT_NODE) : 0;
+    uint32_t content = node && text.at < text.end ? add_node(tree, TEXT_NODE) : NO_NODE;
     if (!content)
         return;
     tree->nodes[content].at = (uint32_t)(text.at - tree->tokens.start);
@@ -451,7 +451,7 @@ static void end_form(Tree *tree) {
         return;
     }
     uint32_t form = tree->form;
-    tree->form = 0;
+    tree->form = NO_NODE;
     if (!form || !(tree->nodes[form].flags & IS_OPEN))
         return;
     for (int i = tree->open_count - 1; i > 0 && tree->open[i].node != form; i--)

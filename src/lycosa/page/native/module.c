@@ -43,7 +43,7 @@ enum { HTML, AGENT, LINK_TYPE, MAX_LINKS, MAX_DEPTH, MAX_ELEMENTS, MAX_CHARS, MO
 
 typedef struct {
     PyTypeObject *link_type;
-    PyObject *model; /* or NULL */
+    const Model *model; /* or NULL */
     Span agent;
     size_t limits[ARGUMENTS];
 } Wanted;
@@ -68,24 +68,16 @@ static int read_arguments(Wanted *wanted, PyObject *const *given, Py_ssize_t cou
         if (PyErr_Occurred())
             return -1;
     }
-    wanted->model = Py_IsNone(given[MODEL]) ? NULL : given[MODEL];
-    if (wanted->model && !is_model(wanted->model)) {
+    wanted->model = model_of(given[MODEL]);
+    if (!wanted->model && !Py_IsNone(given[MODEL])) {
         PyErr_SetString(PyExc_TypeError, "the model is none");
         return -1;
     }
     return 0;
 }
 
-/* What the search found; None where none was wanted. */
-static PyObject *found_of(Tree *tree, int is_too_large) {
-    if (!tree->search || is_too_large)
-        return Py_NewRef(Py_None);
-    const Tokens *tokens = &tree->tokens;
-    return tokens->is_odd ? search_anew(tree->search, tokens->start, (size_t)(tokens->end - tokens->start))
-                          : search_found(tree->search);
-}
-
-static PyObject *read_tree(Tree *tree, const Wanted *wanted) {
+/* `search`: for main content, or NULL. */
+static PyObject *read_tree(Tree *tree, Search *search, const Wanted *wanted) {
     size_t max_depth = wanted->limits[MAX_DEPTH];
     int is_too_large = tree->is_full || (max_depth < MAX_OPEN && depth_exceeds(tree, (uint32_t)max_depth));
     put_in_order(tree);
@@ -100,7 +92,7 @@ static PyObject *read_tree(Tree *tree, const Wanted *wanted) {
     if (links)
         text = is_too_large ? PyUnicode_FromStringAndSize("", 0) : read_layout(tree);
     if (text)
-        found = found_of(tree, is_too_large);
+        found = search && !is_too_large ? search_found(search) : Py_NewRef(Py_None);
     if (found)
         return Py_BuildValue("(NNNON)", head, links, text, is_too_large ? Py_True : Py_False, found);
     Py_XDECREF(head);
@@ -128,7 +120,7 @@ static PyObject *html_read(PyObject *module, PyObject *const *given, Py_ssize_t 
              tree_build(tree, bytes, (size_t)length, wanted.limits[MAX_ELEMENTS], search))
         PyErr_NoMemory();
     else
-        result = read_tree(tree, &wanted);
+        result = read_tree(tree, search, &wanted);
     if (search)
         search_free(search);
     if (tree)

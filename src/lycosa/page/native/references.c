@@ -1,51 +1,5 @@
-/* Character references, and texts with theirs resolved. */
-#include "html.h"
-
-static int is_rest(unsigned char c) { return (c & 0xc0) == 0x80; }
-
-/* The bytes of the character at `c`, 0 if it is none. */
-static size_t utf8_length(const unsigned char *c, size_t left) {
-    if (c[0] < 0x80)
-        return 1;
-    if (c[0] < 0xe0)
-        return c[0] >= 0xc2 && left > 1 && is_rest(c[1]) ? 2 : 0;
-    if (c[0] < 0xf0) {
-        int is_short = c[0] == 0xe0 && left > 1 && c[1] < 0xa0, is_surrogate = c[0] == 0xed && left > 1 && c[1] >= 0xa0;
-        return left > 2 && is_rest(c[1]) && is_rest(c[2]) && !is_short && !is_surrogate ? 3 : 0;
-    }
-    if (left < 4 || !is_rest(c[1]) || !is_rest(c[2]) || !is_rest(c[3]))
-        return 0;
-    int is_short = c[0] == 0xf0 && c[1] < 0x90, is_long = c[0] > 0xf4 || (c[0] == 0xf4 && c[1] >= 0x90);
-    return is_short || is_long ? 0 : 4;
-}
-
-int is_utf8(const char *at, size_t length) {
-    const char *end = at + length;
-    while (at < end) {
-        uint64_t words[4];
-        /* Most of a page is ASCII. */
-        while (end - at >= (ptrdiff_t)sizeof words) {
-            memcpy(words, at, sizeof words);
-            if ((words[0] | words[1] | words[2] | words[3]) & 0x8080808080808080u)
-                break;
-            at += sizeof words;
-        }
-        for (int i = 0; i < 32 && at < end; i++) {
-            size_t step = utf8_length((const unsigned char *)at, (size_t)(end - at));
-            if (!step)
-                return 0;
-            at += step;
-        }
-    }
-    return 1;
-}
-
-int is_wide_space(uint32_t point) {
-    if (point < 0x80)
-        return point == ' ' || (point >= 9 && point <= 13) || (point >= 0x1c && point <= 0x1f);
-    return point == 0x85 || point == 0xa0 || point == 0x1680 || (point >= 0x2000 && point <= 0x200a) ||
-           point == 0x2028 || point == 0x2029 || point == 0x202f || point == 0x205f || point == 0x3000;
-}
+/* Character references. */
+#include "text.h"
 
 /* Named references. The longest name that counts without its semicolon has six letters. */
 
@@ -61,9 +15,9 @@ static Named *names;
 static uint16_t name_slots[SLOTS]; /* +1 */
 
 static uint32_t hash_of(const char *at, size_t length) {
-    uint32_t hash = 2166136261u;
+    uint32_t hash = HASH_START;
     for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)at[i]) * 16777619u;
+        hash = hash_step(hash, (unsigned char)at[i]);
     return (hash ^ hash >> 15) % SLOTS;
 }
 

@@ -119,18 +119,11 @@ const Attribute *attribute_of(const Tag *tag, AttributeName name) {
 }
 
 int value_is(const Tokens *tokens, const Attribute *attribute, const char *word) {
-    size_t length = strlen(word);
-    if (!attribute || attribute->end - attribute->at != length)
-        return 0;
-    for (size_t i = 0; i < length; i++)
-        if (lower((unsigned char)tokens->start[attribute->at + i]) != (unsigned char)word[i])
-            return 0;
-    return 1;
+    return attribute && span_is((Span){tokens->start + attribute->at, tokens->start + attribute->end}, word);
 }
 
 /* Up to after "-->" or "--!>", from after "<!--"; "<!-->" and "<!--->" are whole comments. */
-static const char *after_comment(Tokens *tokens, const char *at) {
-    const char *end = tokens->end;
+static const char *after_comment(const char *at, const char *end) {
     if (at < end && *at == '>')
         return at + 1;
     if (end - at > 1 && at[0] == '-' && at[1] == '>')
@@ -138,22 +131,10 @@ static const char *after_comment(Tokens *tokens, const char *at) {
     for (const char *c = at; (c = memchr(c, '>', (size_t)(end - c))); c++) {
         if (c - at >= 2 && c[-1] == '-' && c[-2] == '-')
             return c + 1;
-        if (c - at >= 3 && c[-1] == '!' && c[-2] == '-' && c[-3] == '-') {
-            tokens->is_odd = 1;
+        if (c - at >= 3 && c[-1] == '!' && c[-2] == '-' && c[-3] == '-')
             return c + 1;
-        }
     }
     return end;
-}
-
-static int begins(const char *at, const char *end, const char *word) {
-    size_t length = strlen(word);
-    if ((size_t)(end - at) < length)
-        return 0;
-    for (size_t i = 0; i < length; i++)
-        if (lower((unsigned char)at[i]) != (unsigned char)word[i])
-            return 0;
-    return 1;
 }
 
 static const char *after_close(const char *at, const char *end) {
@@ -164,11 +145,11 @@ static const char *after_close(const char *at, const char *end) {
 static TokenKind read_declaration(Tokens *tokens) {
     const char *at = tokens->at + 2, *end = tokens->end;
     if (end - at >= 2 && at[0] == '-' && at[1] == '-') {
-        tokens->at = after_comment(tokens, at + 2);
+        tokens->at = after_comment(at + 2, end);
         return TOKEN_COMMENT;
     }
     tokens->at = after_close(at, end);
-    if (!begins(at, end, "doctype"))
+    if (!span_begins((Span){at, end}, "doctype"))
         return TOKEN_COMMENT;
     tokens->text = (Span){at + 7, tokens->at};
     return TOKEN_DOCTYPE;
@@ -182,11 +163,11 @@ static int read_tag(Tokens *tokens, const char *name, int is_end) {
         at++;
     tag->name = name_of_tag(name, (size_t)(at - name), end);
     tag->written = (Span){name, at};
-    tokens->is_odd |= tag->name >= ELEMENTS && memchr(name, '=', (size_t)(at - name));
     tag->attribute_count = 0;
     tag->noted = 0;
     tag->is_self_closing = 0;
-    const char *after = at < end && *at == '>' ? at + 1 : read_attributes(tokens, at, !is_end && (tokens->has_all || flags_of(tag->name) & HAS_ATTRIBUTES));
+    int is_noted = !is_end && (tokens->has_all || flags_of(tag->name) & HAS_ATTRIBUTES);
+    const char *after = at < end && *at == '>' ? at + 1 : read_attributes(tokens, at, is_noted);
     if (!after) {
         tokens->at = end;
         return 0;
@@ -243,13 +224,11 @@ TokenKind next_token(Tokens *tokens, int in_foreign) {
                 if (read_tag(tokens, at + 2, 1))
                     return TOKEN_END_TAG;
             } else {
-                tokens->is_odd = 1;
                 tokens->at = after_close(at + 2, end);
                 if (at[2] != '>')
                     return TOKEN_COMMENT;
             }
         } else if (in_foreign && end - at >= 9 && !memcmp(at, "<![CDATA[", 9)) {
-            tokens->is_odd = 1;
             tokens->text = cdata(tokens);
             return TOKEN_CDATA;
         } else if (at[1] == '!')
@@ -265,21 +244,12 @@ TokenKind next_token(Tokens *tokens, int in_foreign) {
 /* Raw elements */
 
 static int is_end_tag(const char *at, const char *end, const char *name, size_t length) {
-    if ((size_t)(end - at) < length + 3 || at[1] != '/')
-        return 0;
-    for (size_t i = 0; i < length; i++)
-        if (lower((unsigned char)at[i + 2]) != (unsigned char)name[i])
-            return 0;
-    return is_kind(at + 2 + length, ENDS_TAG_NAME);
-}
-
-static int begins_end_tag(const char *at, const char *end, const char *name) {
-    return end - at > 2 && at[1] == '/' && begins(at + 2, end, name);
+    return (size_t)(end - at) >= length + 3 && at[1] == '/' && span_begins((Span){at + 2, end}, name) &&
+           is_kind(at + 2 + length, ENDS_TAG_NAME);
 }
 
 /* In a script "<!--" hides end tags once a further "<script" was opened, until that one is closed or "-->" comes. */
-static const char *script_end(Tokens *tokens, const char *at) {
-    const char *end = tokens->end;
+static const char *script_end(const char *at, const char *end) {
     enum { PLAIN, ESCAPED, TWICE } state = PLAIN;
     const char *dashes = NULL; /* where "--" may have begun */
     while (at < end) {
@@ -300,22 +270,19 @@ static const char *script_end(Tokens *tokens, const char *at) {
         } else if (state != TWICE && is_end_tag(at, end, "script", 6))
             return at;
         else if (state == TWICE && is_end_tag(at, end, "script", 6)) {
-            tokens->is_odd = 1;
             state = ESCAPED;
             at += 8;
-        } else if (state == ESCAPED && end - at > 7 && begins(at + 1, end, "script") && is_kind(at + 7, ENDS_TAG_NAME)) {
+        } else if (state == ESCAPED && end - at > 7 && span_begins((Span){at + 1, end}, "script") &&
+                   is_kind(at + 7, ENDS_TAG_NAME)) {
             state = TWICE;
             at += 7;
-        } else {
-            tokens->is_odd |= begins_end_tag(at, end, "script");
+        } else
             at++;
-        }
     }
     return end;
 }
 
-static const char *raw_end(Tokens *tokens, const char *at, const char *name) {
-    const char *end = tokens->end;
+static const char *raw_end(const char *at, const char *end, const char *name) {
     size_t length = strlen(name);
     for (;; at++) {
         at = memchr(at, '<', (size_t)(end - at));
@@ -323,7 +290,6 @@ static const char *raw_end(Tokens *tokens, const char *at, const char *name) {
             return end;
         if (is_end_tag(at, end, name, length))
             return at;
-        tokens->is_odd |= begins_end_tag(at, end, name);
     }
 }
 
@@ -332,14 +298,12 @@ Span take_raw(Tokens *tokens, Name name) {
     if (name == EL_PLAINTEXT)
         close = tokens->end;
     else if (name == EL_SCRIPT)
-        close = script_end(tokens, start);
+        close = script_end(start, tokens->end);
     else
-        close = raw_end(tokens, start, element_name(name));
-    tokens->is_odd |= close == tokens->end;
-    if (close < tokens->end) {
+        close = raw_end(start, tokens->end, element_name(name));
+    if (close < tokens->end)
         read_tag(tokens, close + 2, 1);
-        tokens->is_odd |= tokens->at != after_close(close, tokens->end);
-    } else
+    else
         tokens->at = close;
     return (Span){start, close};
 }

@@ -15,12 +15,12 @@ static void *grown(void *items, size_t count, size_t *capacity, size_t size, siz
     return more;
 }
 
-/* Where memory runs out, the document itself is given, and nothing is read any more. */
+/* NO_NODE where memory ran out: nothing is read any more. */
 uint32_t add_node(Tree *tree, Name name) {
     Node *nodes = grown(tree->nodes, tree->node_count, &tree->node_capacity, sizeof *nodes, 4096);
     if (!nodes) {
         tree->failed = 1;
-        return 0;
+        return NO_NODE;
     }
     tree->nodes = nodes;
     nodes[tree->node_count] = (Node){.name = name};
@@ -60,7 +60,7 @@ void append_node(Tree *tree, uint32_t parent, uint32_t node) {
         return;
     nodes[node].parent = parent;
     nodes[node].previous = above->last;
-    nodes[node].next = 0;
+    nodes[node].next = NO_NODE;
     if (above->last)
         nodes[above->last].next = node;
     else
@@ -95,7 +95,7 @@ void remove_node(Tree *tree, uint32_t node) {
         nodes[here->next].previous = here->previous;
     else
         nodes[here->parent].last = here->previous;
-    here->parent = here->previous = here->next = 0;
+    here->parent = here->previous = here->next = NO_NODE;
 }
 
 /* Before the last open table, unless a template was opened since. */
@@ -230,14 +230,14 @@ uint32_t make_element(Tree *tree, Name name) {
 uint32_t insert_element(Tree *tree, const Tag *tag, Name name) {
     uint32_t node = make_element(tree, name);
     if (!node)
-        return 0;
+        return NO_NODE;
     /* Attributes matter by the name alone: a link in a drawing is a link. */
     if (tag && flags_of(name & ~FOREIGN) & IS_KEPT)
         keep_attributes(tree, node, tag);
     if (tree->open_count)
         insert_at(tree, current(tree)->node, current(tree)->name, node);
     else
-        append_node(tree, 0, node);
+        append_node(tree, DOCUMENT, node);
     return node;
 }
 
@@ -328,61 +328,35 @@ static int is_edge(const Tree *tree, Span text) {
     return !last || flags_of(tree->nodes[last].name) & IS_BLOCK;
 }
 
-static uint8_t searched(const Tag *tag) {
-    return tag->name < ELEMENTS ? searched_tags[tag->name] : searched_tag(tag->written.at, span_length(tag->written));
-}
-
-/* The tree reads the content of a raw element at once, so the search is told of it afterwards. What only the search
- * takes for raw, as a title in a drawing, it is told of first, and then of nothing until it would go on. */
+/* The tree reads the content of a raw element at once, and the search is told of it afterwards. What is raw to the
+ * standard but not to readers ends their common way: the search reads the rest without the tree. */
 static void start_in_both(Tree *tree) {
     Tokens *tokens = &tree->tokens;
-    Tag *tag = &tokens->tag;
     const char *after = tokens->at;
-    uint8_t name = searched(tag);
-    int is_raw = is_searched_raw(name) && !tag->is_self_closing;
-    int is_json = is_raw && value_is(tokens, attribute_of(tag, AT_TYPE), "application/ld+json");
-    int is_same = is_raw && tag->name < ELEMENTS && flags_of(tag->name) & IS_RAW && tag->name != EL_NOEMBED &&
-                  tag->name != EL_NOFRAMES;
-    if (!is_raw)
-        tree->failed |= search_start_tag(tree->search, name, tokens->start, tag->attributes, tag->attribute_count,
-                                         tag->is_self_closing);
+    Name name = tokens->tag.name;
+    int is_self_closing = tokens->tag.is_self_closing;
+    tree->failed |= feed_start_tag(tree->fed, tokens);
     tree->raw.at = NULL;
-    take_start_tag(tree, tag);
-    if (is_same && tree->raw.at)
-        tree->failed |= search_raw(tree->search, name, is_json, tree->raw.at, tree->raw.end);
-    else if (is_raw) {
-        tree->resume = search_raw_from(tree->search, name, is_json, after, tokens->end);
-        tree->failed |= !tree->resume;
-        tokens->is_odd |= tree->resume < tokens->at;
-    } else
-        tokens->is_odd |= tree->raw.at != NULL;
-}
-
-/* Whether the search is to be told of a token that begins here. */
-static inline int is_searching(Tree *tree, const char *at) {
-    if (!tree->search)
-        return 0;
-    if (!tree->resume)
-        return 1;
-    if (at < tree->resume)
-        return 0;
-    tree->tokens.is_odd |= at > tree->resume;
-    tree->resume = NULL;
-    return 1;
+    take_start_tag(tree, &tokens->tag);
+    if (!tree->raw.at)
+        return;
+    if (!is_self_closing && is_raw_to_readers(name, tree->raw, tokens->end)) {
+        tree->failed |= search_raw(tree->fed, tree->raw);
+        return;
+    }
+    tree->failed |= feed_markup(tree->fed, tokens->start, after, tokens->end);
+    tree->fed = NULL;
 }
 
 static void build(Tree *tree) {
     Tokens *tokens = &tree->tokens;
     while (!tree->is_full && !tree->failed) {
-        const char *at = tokens->at;
-        TokenKind kind = next_token(tokens, is_foreign(tree));
-        int is_searched = is_searching(tree, at);
-        switch (kind) {
+        switch (next_token(tokens, is_foreign(tree))) {
         case TOKEN_END:
             return;
         case TOKEN_TEXT:
-            if (is_searched)
-                tree->failed |= search_text(tree->search, tokens->text.at, tokens->text.end);
+            if (tree->fed)
+                tree->failed |= search_text(tree->fed, tokens->text);
             if (tree->skips_newline)
                 tokens->text = skip_newline(tokens->text);
             tree->skips_newline = 0;
@@ -394,14 +368,14 @@ static void build(Tree *tree) {
             break;
         case TOKEN_START_TAG:
             tree->skips_newline = 0;
-            if (is_searched)
+            if (tree->fed)
                 start_in_both(tree);
             else
                 take_start_tag(tree, &tokens->tag);
             continue;
         case TOKEN_END_TAG:
-            if (is_searched)
-                tree->failed |= search_end_tag(tree->search, searched(&tokens->tag));
+            if (tree->fed)
+                tree->failed |= feed_end_tag(tree->fed, tokens);
             take_end_tag(tree, &tokens->tag);
             break;
         case TOKEN_DOCTYPE:
@@ -420,12 +394,11 @@ int tree_build(Tree *tree, const char *html, size_t length, size_t max_elements,
     tree->tokens.start = tree->tokens.at = html;
     tree->tokens.end = html + length;
     tree->tokens.has_all = search != NULL;
-    /* "</" at the end of the text is text to us alone. */
-    tree->tokens.is_odd = length > 1 && !memcmp(html + length - 2, "</", 2);
-    tree->search = search;
+    tree->fed = search;
     tree->max_elements = max_elements;
     tree->frameset_is_ok = 1;
-    add_node(tree, NO_ELEMENT);
+    for (uint32_t node = NO_NODE; node <= DOCUMENT; node++)
+        add_node(tree, NO_ELEMENT);
     tree->element_count = 0;
     tree->is_full = 0;
     if (!tree->failed)

@@ -78,7 +78,7 @@ PyObject *plain_value(Span value) {
 Span stripped(Span text) {
     uint32_t point;
     while (text.at < text.end) {
-        const char *after = utf8_read(text.at, &point);
+        const char *after = utf8_read(text.at, text.end, &point);
         if (!is_wide_space(point))
             break;
         text.at = after;
@@ -87,7 +87,7 @@ Span stripped(Span text) {
         const char *last = text.end - 1;
         while (last > text.at && ((unsigned char)*last & 0xc0) == 0x80)
             last--;
-        utf8_read(last, &point);
+        utf8_read(last, text.end, &point);
         if (!is_wide_space(point))
             break;
         text.end = last;
@@ -148,7 +148,7 @@ int line_append(Line *line, Span text, int is_literal, int in_attribute, int rep
             at = after;
             continue;
         }
-        at = utf8_read(at, &point);
+        at = utf8_read(at, text.end, &point);
         if (point)
             line_point(line, point);
         else if (replaces_nul)
@@ -188,7 +188,7 @@ int has_word(Span text, const char *word) {
         uint32_t point;
         const char *start = text.at, *after = text.at;
         while (after < text.end) {
-            const char *next = utf8_read(after, &point);
+            const char *next = utf8_read(after, text.end, &point);
             if (is_wide_space(point)) {
                 text.at = next;
                 break;

@@ -7,7 +7,7 @@ uint32_t next_node(const Tree *tree, uint32_t node, uint32_t root, int is_over) 
         return nodes[node].first;
     while (node != root && !nodes[node].next)
         node = nodes[node].parent;
-    return node == root ? 0 : nodes[node].next;
+    return node == root ? NO_NODE : nodes[node].next;
 }
 
 /* The elements of interest in the order of the tree, where they were not made in it; those of templates are none. */
@@ -17,7 +17,7 @@ void put_in_order(Tree *tree) {
     tree->is_reordered = 0;
     tree->noted_count = 0;
     int is_over = 0;
-    for (uint32_t node = 0; (node = next_node(tree, node, 0, is_over)) && !tree->failed;) {
+    for (uint32_t node = DOCUMENT; (node = next_node(tree, node, DOCUMENT, is_over)) && !tree->failed;) {
         Name name = tree->nodes[node].name;
         is_over = is_template(name);
         if (name != TEXT_NODE && flags_of(name & ~FOREIGN) & IS_NOTED)
@@ -35,16 +35,16 @@ int is_within(const Tree *tree, uint32_t node, Name name) {
 int depth_exceeds(const Tree *tree, uint32_t max_depth) {
     const Node *nodes = tree->nodes;
     uint32_t depth = 0;
-    for (uint32_t node = 0;;) {
+    for (uint32_t node = DOCUMENT;;) {
         if (nodes[node].first && !is_template(nodes[node].name)) {
             node = nodes[node].first;
             depth++;
         } else {
-            while (node && !nodes[node].next) {
+            while (node != DOCUMENT && !nodes[node].next) {
                 node = nodes[node].parent;
                 depth--;
             }
-            if (!node)
+            if (node == DOCUMENT)
                 return 0;
             node = nodes[node].next;
         }

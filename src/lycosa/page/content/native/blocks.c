@@ -1,13 +1,13 @@
 /* Text to blocks: white space collapsed, tokens counted as scoring counts them, each block with what was in it. */
-#include "scan.h"
+#include "search.h"
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
 
-void begin_block(Scanner *s) {
+void begin_block(Search *s) {
     memset(&s->block, 0, offsetof(Block, first_words));
     s->block.class_count = s->block.weighed = 0;
-    s->block.start = (uint32_t)s->document->text.length;
+    s->block.start = (uint32_t)s->document.text.length;
     s->block.text_least = 127;
     s->block.text_most = -127;
     s->has_block = 0;
@@ -17,7 +17,7 @@ void begin_block(Scanner *s) {
     s->noted_depth = 0;
 }
 
-void note_word(Scanner *s, uint32_t hash) {
+void note_word(Search *s, uint32_t hash) {
     Block *block = &s->block;
     /* The first words of a long block say enough. */
     if (block->weighed >= MAX_WEIGHED)
@@ -33,7 +33,7 @@ void note_word(Scanner *s, uint32_t hash) {
     block->title_tokens += s->title_words[slot >> 6 & 63] >> (slot & 63) & 1;
 }
 
-static inline void note_tokens(Scanner *s, uint32_t count) {
+static inline void note_tokens(Search *s, uint32_t count) {
     Block *block = &s->block;
     block->tokens += count;
     block->link_tokens += s->link_depth > 0 ? count : 0;
@@ -41,8 +41,8 @@ static inline void note_tokens(Scanner *s, uint32_t count) {
     block->button_tokens += s->button > 0 ? count : 0;
 }
 
-int end_block(Scanner *s) {
-    Document *document = s->document;
+int end_block(Search *s) {
+    Document *document = &s->document;
     end_word(s);
     if (!s->has_block) {
         /* Nothing was written since the block began. */
@@ -158,7 +158,7 @@ static uint8_t kind_of(uint32_t point) {
 }
 
 /* The block's first character decides which element it belongs to; inline elements leave their words. */
-static void note_context(Scanner *s) {
+static void note_context(Search *s) {
     Block *block = &s->block;
     const Open *open = &s->stack[s->depth - 1];
     if (!s->has_block) {
@@ -169,12 +169,12 @@ static void note_context(Scanner *s) {
     block->groups |= open->groups;
     for (int i = s->depth - 1; i >= 0 && i >= (int)s->noted_depth && !s->stack[i].is_block; i--)
         for (int j = 0; j < s->stack[i].class_count && block->class_count < BLOCK_CLASSES; j++)
-            block->classes[block->class_count++] = s->document->classes[s->stack[i].classes + (uint32_t)j];
+            block->classes[block->class_count++] = s->document.classes[s->stack[i].classes + (uint32_t)j];
     s->noted_depth = (uint32_t)s->depth;
 }
 
-static inline void begin_character(Scanner *s) {
-    Buffer *text = &s->document->text;
+static inline void begin_character(Search *s) {
+    Buffer *text = &s->document.text;
     if (!s->has_block || s->noted_depth != (uint32_t)s->depth)
         note_context(s);
     if (s->is_pending) {
@@ -185,7 +185,7 @@ static inline void begin_character(Scanner *s) {
     s->breaks = 0;
 }
 
-static inline void begin_word(Scanner *s, uint8_t kind) {
+static inline void begin_word(Search *s, uint8_t kind) {
     if (!s->in_word) {
         s->in_word = 1;
         s->word_hash = HASH_START;
@@ -194,8 +194,8 @@ static inline void begin_word(Scanner *s, uint8_t kind) {
     }
 }
 
-static void write_point(Scanner *s, uint32_t point, uint8_t kind) {
-    Document *document = s->document;
+static void write_point(Search *s, uint32_t point, uint8_t kind) {
+    Document *document = &s->document;
     Block *block = &s->block;
     if (kind & CHAR_SPACE) {
         end_word(s);
@@ -291,8 +291,8 @@ static inline int is_ascii_sign(const char *at, const char *end) {
 
 /* Most text is words of ASCII, single spaces and punctuation: what is counted of them is put down once for all. Begins
  * at such a sign, and gives where there is another. */
-static const char *write_ascii(Scanner *s, const char *at, const char *end) {
-    Buffer *text = &s->document->text;
+static const char *write_ascii(Search *s, const char *at, const char *end) {
+    Buffer *text = &s->document.text;
     Block *block = &s->block;
     begin_character(s);
     char *to = text->bytes + text->length;
@@ -352,8 +352,9 @@ static const char *write_ascii(Scanner *s, const char *at, const char *end) {
     return at;
 }
 
-int read_text(Scanner *s, const char *at, const char *end) {
-    Buffer *text = &s->document->text;
+int read_text(Search *s, Span words) {
+    const char *at = words.at, *end = words.end;
+    Buffer *text = &s->document.text;
     /* Between tags there is mostly white space. */
     if (!s->keeps_space)
         while (at < end && (unsigned char)*at <= ' ') {
@@ -376,7 +377,7 @@ int read_text(Scanner *s, const char *at, const char *end) {
         }
         if (c == '&') {
             Reference found;
-            const char *next = read_reference(at, end, &found);
+            const char *next = resolve_reference(at, end, 0, &found);
             if (next != at) {
                 for (int i = 0; i < found.count; i++)
                     write_point(s, found.points[i], kind_of(found.points[i]));
@@ -398,13 +399,13 @@ int read_text(Scanner *s, const char *at, const char *end) {
     return 0;
 }
 
-static void note_title_word(Scanner *s, uint32_t hash) {
+static void note_title_word(Search *s, uint32_t hash) {
     uint16_t slot = weight_slot(hash);
     s->title_words[slot >> 6 & 63] |= 1ull << (slot & 63);
 }
 
 /* As read_text finds words, so that those of the title are known again. */
-void note_title_words(Scanner *s, const Buffer *title) {
+void note_title_words(Search *s, const Buffer *title) {
     uint32_t hash = HASH_START, previous = 0;
     int in_word = 0;
     for (const char *at = title->bytes, *end = at + title->length; at < end;) {

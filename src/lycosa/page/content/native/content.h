@@ -1,22 +1,18 @@
 /* One HTML text to blocks of text, each with what tells content from the rest, and the forests that judge them.
  *
- * scan.c       HTML to elements and blocks, in one pass; with attributes.c, elements.c and blocks.c (scan.h)
+ * search.c     tokens to elements and blocks, in one pass; with attributes.c, elements.c and blocks.c (search.h)
  * tags.c       what each tag means; the words of class, id and role that mean something
- * text.c       character references, UTF-8, growing buffers
  * meta.c       what the page says of itself: <title>, <meta>, JSON-LD
  * features.c   a block and its surroundings as small numbers; with hints.c, scores.c and columns.c (features.h)
  * forest.c     ensembles of oblivious trees, and the cut between content and the rest
  * module.c     the Python side
  *
- * Everything is linear in the length of the text: depth, elements and blocks are bounded, nothing recurses. */
+ * The tokens are those of the reader of pages (native/feed.h). Everything is linear in the length of the text: depth,
+ * elements and blocks are bounded, nothing recurses. */
 #ifndef LYCOSA_CONTENT_H
 #define LYCOSA_CONTENT_H
 
-#include "../../native/utf8.h"
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
+#include "../../native/feed.h"
 
 enum { MAX_DEPTH = 256, MAX_ELEMENTS = 60000, MAX_BLOCKS = 20000, MAX_TOKENS = 1 << 28 };
 enum { WORD_GROUPS = 32, TAG_GROUPS = 21, LEVELS = WORD_GROUPS + TAG_GROUPS, LEVEL_ROOM = 64 };
@@ -24,61 +20,15 @@ enum { KIN = 4, FIRST_WORDS = 16, MAX_WEIGHED = 40, BLOCK_CLASSES = 6, ELEMENT_C
 /* How near an ancestor is: the block's own inline elements, its element, its parent; anything farther ends at 1. */
 enum { LEVEL_INLINE = 9, LEVEL_OWN = 8, LEVEL_WRAP = 7 };
 
-/* text.c */
-
-typedef struct {
-    char *bytes;
-    size_t length, capacity;
-} Buffer;
-
-int buffer_reserve(Buffer *buffer, size_t more);
-int buffer_append(Buffer *buffer, const char *bytes, size_t length);
-void buffer_free(Buffer *buffer);
-
-typedef struct {
-    uint32_t points[2];
-    int count;
-} Reference;
-
-/* The characters that `&…` at `at` stands for, and where it ends; `at` itself if it is no reference. */
-const char *read_reference(const char *at, const char *end, Reference *found);
-/* Appends text with its references resolved and white space collapsed, at most `max` bytes. */
-int append_collapsed(Buffer *out, const char *at, const char *end, size_t max);
-
-static inline int is_space(unsigned char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f'; }
-static inline unsigned char lower(unsigned char c) { return c >= 'A' && c <= 'Z' ? c | 32 : c; }
-static inline int is_letter(unsigned char c) { return (unsigned char)((c | 32) - 'a') < 26; }
-static inline int is_digit(unsigned char c) { return (unsigned char)(c - '0') < 10; }
-static inline uint32_t hash_step(uint32_t hash, uint32_t c) { return (hash ^ c) * 16777619u; }
 static inline uint32_t hash_mix(uint32_t hash) {
     hash ^= hash >> 15;
     hash *= 0x2c1b3c6du;
     return hash ^ (hash >> 12);
 }
-#define HASH_START 2166136261u
-
-/* One code point; never reads past `end`. */
-static inline const char *utf8_read(const char *at, const char *end, uint32_t *point) {
-    const unsigned char *c = (const unsigned char *)at;
-    ptrdiff_t left = end - at;
-    if (c[0] >= 0xf0 && left >= 4) {
-        *point = (c[0] & 7u) << 18 | (c[1] & 63u) << 12 | (c[2] & 63u) << 6 | (c[3] & 63u);
-        return at + 4;
-    }
-    if (c[0] >= 0xe0 && left >= 3) {
-        *point = (c[0] & 15u) << 12 | (c[1] & 63u) << 6 | (c[2] & 63u);
-        return at + 3;
-    }
-    if (c[0] >= 0xc0 && left >= 2) {
-        *point = (c[0] & 31u) << 6 | (c[1] & 63u);
-        return at + 2;
-    }
-    *point = c[0];
-    return at + 1;
-}
 
 /* tags.c */
 
+/* What a tag means to a reader, whatever its name: see ALIASES. */
 typedef enum {
     TAG_OTHER,
     TAG_A,
@@ -147,7 +97,7 @@ typedef enum {
     TAG_CENTER,
     TAG_CUSTOM,
     TAGS
-} Tag;
+} SearchedTag;
 
 enum {
     IS_BLOCK = 1,
@@ -195,12 +145,10 @@ extern const char *const WORD_GROUP_NAMES[WORD_GROUPS];
 extern const char *const TAG_GROUP_NAMES[TAG_GROUPS];
 enum { GROUP_OF_COMMENTS = 4, GROUP_OF_AUTHORS = 12, GROUP_OF_DATES = 13 };
 
-void tags_prepare(void);
-/* Tables by character, filled once when the module is loaded. */
+/* Tables of words and characters, filled when the module is loaded. */
+void words_prepare(void);
 void kinds_prepare(void);
-void markup_prepare(void);
 void hints_prepare(void);
-Tag tag_of(const char *name, size_t length);
 /* The group of a word of a class or id by its hash, or -1. */
 int word_group(uint32_t hash);
 
@@ -214,26 +162,13 @@ typedef struct {
     unsigned kinds;
 } Meta;
 
-typedef struct {
-    const char *at, *end;
-} Span;
-
-/* Whether it is a word, written here in lower case. */
-static inline int span_is(Span span, const char *word) {
-    size_t length = strlen(word);
-    if ((size_t)(span.end - span.at) != length)
-        return 0;
-    for (size_t i = 0; i < length; i++)
-        if (lower((unsigned char)span.at[i]) != (unsigned char)word[i])
-            return 0;
-    return 1;
-}
-
 int meta_tag(Meta *meta, Span key, Span content);
-int meta_ld(Meta *meta, const char *at, const char *end);
+int meta_ld(Meta *meta, Span json);
 void meta_free(Meta *meta);
+/* Appends text with its references resolved and white space collapsed, at most `max` bytes. */
+int append_collapsed(Buffer *out, Span text, int in_attribute, size_t max);
 
-/* scan.c */
+/* search.c */
 
 typedef struct {
     uint32_t parent, next_up; /* next_up: the nearest ancestor that holds more blocks */
@@ -270,7 +205,6 @@ typedef struct {
     size_t h1s, articles, images;
 } Document;
 
-int scan(Document *document, const char *html, size_t length, const int8_t *text_weights);
 void document_free(Document *document);
 /* As if new, but with the room that it had. */
 void document_reset(Document *document);
@@ -297,11 +231,11 @@ typedef struct {
     uint32_t trees, depth;
 } Forest;
 
-typedef struct {
+struct Model {
     int8_t text_weights[WEIGHTS], class_weights[WEIGHTS];
     Forest first, second;
     void *memory;
-} Model;
+};
 
 int model_read(Model *model, const char *bytes, size_t length);
 void model_free(Model *model);

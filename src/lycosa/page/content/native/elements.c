@@ -1,5 +1,5 @@
 /* Open elements: what a tag opens, what it closes, and what its blocks inherit. */
-#include "scan.h"
+#include "search.h"
 
 Element *add_element(Document *document) {
     if (document->element_count == document->element_capacity) {
@@ -41,7 +41,7 @@ static void fill_element(Document *document, const Open *above, const Open *open
     raise_levels(element->levels, open->words, open->groups, LEVEL_OWN);
 }
 
-static void pop(Scanner *s) {
+static void pop(Search *s) {
     s->depth--;
     s->open_count[s->stack[s->depth].tag]--;
     if (s->link_depth > s->depth)
@@ -58,13 +58,14 @@ static void pop(Scanner *s) {
         s->noted_depth = (uint32_t)s->depth;
 }
 
-int push(Scanner *s, Tag tag, const Attributes *attributes) {
+int push(Search *s, SearchedTag tag, const Attributes *attributes) {
     if (s->depth >= MAX_DEPTH) {
         s->overflow++;
         return 0;
     }
-    Document *document = s->document;
+    Document *document = &s->document;
     TagKind kind = TAG_KINDS[tag];
+    const Span *values = attributes->values;
     const Open *above = &s->stack[s->depth - 1];
     Open *open = &s->stack[s->depth];
     uint32_t signature = HASH_START, ignored = HASH_START;
@@ -72,10 +73,10 @@ int push(Scanner *s, Tag tag, const Attributes *attributes) {
     memset(open, 0, sizeof *open);
     open->tag = (uint8_t)tag;
     open->classes = (uint32_t)document->class_count;
-    if ((attributes->class_.at && read_class(s, attributes->class_, &open->words, &signature, &count)) ||
-        (attributes->id.at && read_words(s, attributes->id, &open->words, &ignored, &count)) ||
-        (attributes->role.at && read_words(s, attributes->role, &open->words, &ignored, &count)) ||
-        (attributes->itemprop.at && read_words(s, attributes->itemprop, &open->words, &ignored, &count)))
+    if ((values[AT_CLASS].at && read_class(s, values[AT_CLASS], &open->words, &signature, &count)) ||
+        (values[AT_ID].at && read_words(s, values[AT_ID], &open->words, &ignored, &count)) ||
+        (values[AT_ROLE].at && read_words(s, values[AT_ROLE], &open->words, &ignored, &count)) ||
+        (values[AT_ITEMPROP].at && read_words(s, values[AT_ITEMPROP], &open->words, &ignored, &count)))
         return -1;
     open->class_count = (uint16_t)count;
     if (kind.group >= 0)
@@ -104,10 +105,10 @@ int push(Scanner *s, Tag tag, const Attributes *attributes) {
     if (kind.flags & IS_BUTTON && !s->button)
         s->button = s->depth;
     if (!s->keeps_space &&
-        (kind.flags & KEEPS_SPACE || (attributes->class_.at && attributes->class_.end - attributes->class_.at > 3 &&
-                                      !memcmp(attributes->class_.at, "bbs-", 4))))
+        (kind.flags & KEEPS_SPACE ||
+         (span_length(values[AT_CLASS]) > 3 && !memcmp(values[AT_CLASS].at, "bbs-", 4))))
         s->keeps_space = s->depth;
-    if (tag == TAG_A && attributes->href.at) {
+    if (tag == TAG_A && values[AT_HREF].at) {
         s->link_depth = s->depth;
         s->block.links++;
     }
@@ -115,11 +116,11 @@ int push(Scanner *s, Tag tag, const Attributes *attributes) {
 }
 
 /* Closes the nearest open `tag` unless one of `barriers` stands between. */
-static void close_implied(Scanner *s, Tag tag, Tag barrier, Tag other) {
+static void close_implied(Search *s, SearchedTag tag, SearchedTag barrier, SearchedTag other) {
     if (!s->open_count[tag])
         return;
     for (int i = s->depth - 1; i > 0; i--) {
-        Tag open = (Tag)s->stack[i].tag;
+        SearchedTag open = (SearchedTag)s->stack[i].tag;
         if (open == tag) {
             while (s->depth > i)
                 pop(s);
@@ -130,7 +131,7 @@ static void close_implied(Scanner *s, Tag tag, Tag barrier, Tag other) {
     }
 }
 
-void close_before(Scanner *s, Tag tag) {
+void close_before(Search *s, SearchedTag tag) {
     switch (tag) {
     case TAG_LI:
         close_implied(s, TAG_LI, TAG_UL, TAG_OL);
@@ -176,7 +177,7 @@ void close_before(Scanner *s, Tag tag) {
         }
 }
 
-int read_end_tag(Scanner *s, Tag tag) {
+int read_end_tag(Search *s, SearchedTag tag) {
     int is_block = TAG_KINDS[tag].flags & IS_BLOCK;
     if (TAG_KINDS[tag].flags & (IS_VOID | IS_RAW))
         return tag == TAG_P || tag == TAG_BR ? end_block(s) : 0;

@@ -3,6 +3,41 @@
 
 enum { MAX_FIELD = 1000, MAX_LD_BODY = 200000 };
 
+int append_collapsed(Buffer *out, Span text, int in_attribute, size_t max) {
+    const char *at = text.at, *end = text.end;
+    size_t start = out->length;
+    int is_pending = 0;
+    if ((size_t)(end - at) > 4 * max)
+        end = at + 4 * max;
+    if (buffer_reserve(out, (size_t)(end - at) * 2 + 16))
+        return -1;
+    while (at < end && out->length - start < max) {
+        Reference found = {{0, 0}, 0};
+        const char *next = at;
+        if (*at == '&')
+            next = resolve_reference(at, end, in_attribute, &found);
+        if (next == at) {
+            next = utf8_read(at, end, &found.points[0]);
+            found.count = 1;
+        }
+        at = next;
+        for (int i = 0; i < found.count; i++) {
+            uint32_t point = found.points[i];
+            if (point <= ' ' || point == 0xa0 || point == 0x3000) {
+                is_pending = out->length > start;
+                continue;
+            }
+            if (is_pending)
+                out->bytes[out->length++] = ' ';
+            is_pending = 0;
+            out->length += (size_t)utf8_write(out->bytes + out->length, point);
+        }
+        if (buffer_reserve(out, (size_t)(end - at) * 2 + 16))
+            return -1;
+    }
+    return 0;
+}
+
 static int is_one_of(Span span, const char *const *words) {
     for (; *words; words++)
         if (span_is(span, *words))
@@ -11,7 +46,7 @@ static int is_one_of(Span span, const char *const *words) {
 }
 
 static int set_once(Buffer *field, Span value) {
-    return field->length ? 0 : append_collapsed(field, value.at, value.end, MAX_FIELD);
+    return field->length ? 0 : append_collapsed(field, value, 1, MAX_FIELD);
 }
 
 static const char *const TITLE_KEYS[] = {"og:title", "twitter:title", "dc.title", "headline", "title", NULL};
@@ -120,7 +155,7 @@ static int set_json(Buffer *field, Span value) {
         buffer_free(&plain);
         return 0;
     }
-    int failed = append_collapsed(field, plain.bytes, plain.bytes + plain.length, MAX_FIELD);
+    int failed = append_collapsed(field, (Span){plain.bytes, plain.bytes + plain.length}, 0, MAX_FIELD);
     buffer_free(&plain);
     return failed;
 }
@@ -160,10 +195,11 @@ static int note_pair(Meta *meta, Span key, Span value, int is_in_author) {
 }
 
 /* Walks strings only: a string before a colon is a key, one after it a value. Broken JSON gives what can be read. */
-int meta_ld(Meta *meta, const char *at, const char *end) {
-    Span key = {at, at}, last = {at, at};
+int meta_ld(Meta *meta, Span json) {
+    const char *end = json.end;
+    Span key = {json.at, json.at}, last = key;
     int depth = 0, author_depth = -1, is_value = 0;
-    for (const char *c = at; c < end; c++) {
+    for (const char *c = json.at; c < end; c++) {
         switch (*c) {
         case '"': {
             const char *start = ++c;

@@ -1,6 +1,5 @@
 /* The Python side: a model that extracts, and the same features for training. */
-#include "../../native/feed.h"
-#include "model.h"
+#include "search.h"
 
 typedef struct {
     PyObject_HEAD Model model;
@@ -19,17 +18,22 @@ static PyObject *block_text(const Document *document, const Block *block) {
     return text_of(document->text.bytes + block->start, end - block->start);
 }
 
-static int scan_text(Document *document, PyObject *html, const int8_t *weights) {
+/* A text that is searched by itself; NULL with an exception. */
+static Search *search_alone(PyObject *html, const int8_t *text_weights) {
     char *owned;
     Py_ssize_t length;
     const char *bytes = utf8_of(html, &length, &owned);
     if (!bytes)
-        return -1;
-    int failed = length > UINT32_MAX / 4 ? -1 : scan(document, bytes, (size_t)length, weights);
+        return NULL;
+    Search *search = length > UINT32_MAX / 4 ? NULL : search_with(text_weights);
+    if (search && (feed_markup(search, bytes, bytes, bytes + length) || end_block(search))) {
+        search_free(search);
+        search = NULL;
+    }
     free(owned);
-    if (failed && !PyErr_Occurred())
+    if (!search)
         PyErr_NoMemory();
-    return failed;
+    return search;
 }
 
 /* Room for all columns, each of whole tiles. The forests read on to the end of their lanes, and forget what they read. */
@@ -148,7 +152,9 @@ static PyObject *head_text(const Document *document) {
     return PyUnicode_FromStringAndSize("", 0);
 }
 
-PyObject *find_content(const Model *model, Document *document, int has_all, PyObject **why) {
+/* The texts found, in the order of `Found` in extract.py. Without `has_all`, of the page's text there is only the head,
+ * and only where labels may be. */
+static PyObject *find_content(const Model *model, Document *document, int has_all, PyObject **why) {
     Judgement judgement = {0};
     PyObject *found = NULL;
     if (judge(model, document, &judgement))
@@ -169,16 +175,20 @@ PyObject *find_content(const Model *model, Document *document, int has_all, PyOb
     return found;
 }
 
+PyObject *search_found(Search *search) {
+    return end_block(search) ? PyErr_NoMemory() : find_content(search->model, &search->document, 0, NULL);
+}
+
 static PyObject *model_extract(ModelObject *self, PyObject *args) {
     PyObject *html, *why = NULL;
     int wants_why = 0;
     if (!PyArg_ParseTuple(args, "U|p", &html, &wants_why))
         return NULL;
-    Document document = {0};
-    PyObject *found = NULL;
-    if (!scan_text(&document, html, self->model.text_weights))
-        found = find_content(&self->model, &document, 1, wants_why ? &why : NULL);
-    document_free(&document);
+    Search *search = search_alone(html, self->model.text_weights);
+    if (!search)
+        return NULL;
+    PyObject *found = find_content(&self->model, &search->document, 1, wants_why ? &why : NULL);
+    search_free(search);
     return found ? Py_BuildValue("(NN)", found, why ? why : Py_NewRef(Py_None)) : NULL;
 }
 
@@ -277,24 +287,24 @@ static PyObject *content_describe(PyObject *module, PyObject *args) {
     if (!PyArg_ParseTuple(args, "U|z#z#z#", &html, &text_weights, &text_length, &class_weights, &class_length, &scores,
                           &scores_length))
         return NULL;
-    Document document = {0};
+    Search *search = search_alone(html, weights_of(text_weights, text_length));
+    if (!search)
+        return NULL;
+    Document *document = &search->document;
     PyObject *result = NULL;
     size_t stride;
-    uint8_t *columns = NULL;
-    if (scan_text(&document, html, weights_of(text_weights, text_length)))
-        goto done;
-    columns = make_columns(&document, &stride);
-    if (!columns || describe(&document, columns, stride, weights_of(class_weights, class_length))) {
+    uint8_t *columns = make_columns(document, &stride);
+    if (!columns || describe(document, columns, stride, weights_of(class_weights, class_length))) {
         PyErr_NoMemory();
         goto done;
     }
-    size_t count = document.block_count;
+    size_t count = document->block_count;
     if (scores) {
         if ((size_t)scores_length != count * sizeof(float)) {
             PyErr_SetString(PyExc_ValueError, "a score for each block");
             goto done;
         }
-        if (describe_scores(&document, (const float *)(const void *)scores, columns, stride)) {
+        if (describe_scores(document, (const float *)(const void *)scores, columns, stride)) {
             PyErr_NoMemory();
             goto done;
         }
@@ -302,10 +312,10 @@ static PyObject *content_describe(PyObject *module, PyObject *args) {
                                (Py_ssize_t)(stride * SECOND_FEATURES));
         goto done;
     }
-    result = training_rows(&document, columns, stride);
+    result = training_rows(document, columns, stride);
 done:
     free(columns);
-    document_free(&document);
+    search_free(search);
     return result;
 }
 
@@ -313,9 +323,11 @@ static PyObject *content_lay_out(PyObject *module, PyObject *html) {
     (void)module;
     if (!PyUnicode_Check(html))
         return PyErr_Format(PyExc_TypeError, "a text, not %s", Py_TYPE(html)->tp_name);
-    Document document = {0};
-    PyObject *text = scan_text(&document, html, NULL) ? NULL : join(&document, NULL, ALL, SIZE_MAX);
-    document_free(&document);
+    Search *search = search_alone(html, NULL);
+    if (!search)
+        return NULL;
+    PyObject *text = join(&search->document, NULL, ALL, SIZE_MAX);
+    search_free(search);
     return text;
 }
 
@@ -347,9 +359,8 @@ const Model *model_of(PyObject *object) {
 }
 
 int add_search(PyObject *module) {
-    tags_prepare();
+    words_prepare();
     kinds_prepare();
-    markup_prepare();
     hints_prepare();
     return PyType_Ready(&ModelType) || PyModule_AddObjectRef(module, "Model", (PyObject *)&ModelType) ||
                    PyModule_AddIntConstant(module, "SECOND_FEATURES", SECOND_FEATURES) ||

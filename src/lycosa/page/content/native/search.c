@@ -1,145 +1,182 @@
-/* The search for main content, fed with the tokens of the reader of pages (native/feed.h). */
-#include "../../native/feed.h"
-#include "model.h"
-#include "scan.h"
-
-struct Search {
-    const Model *model;
-    Document document;
-    Scanner scanner;
-};
-
-uint8_t searched_tag(const char *name, size_t length) {
-    tags_prepare();
-    return (uint8_t)tag_of(name, length);
-}
-
-int is_searched_raw(uint8_t tag) { return (TAG_KINDS[tag].flags & IS_RAW) != 0; }
-
-int is_model(PyObject *object) { return model_of(object) != NULL; }
+/* The search for main content: what it makes of each token, in one pass, as leniently as a reader would. */
+#include "search.h"
 
 /* Kept between pages, as long as it is not much; taken by whoever searches, so that nobody shares it. */
 static Search *spare;
 enum { MAX_SPARE_ELEMENTS = 1 << 12, MAX_SPARE_BYTES = 1 << 18 };
 
-Search *search_begin(PyObject *model) {
-    Search *search = spare ? spare : calloc(1, sizeof *search);
+Search *search_with(const int8_t *text_weights) {
+    static const int8_t NO_WEIGHTS[WEIGHTS];
+    Search *s = spare ? spare : calloc(1, sizeof *s);
     spare = NULL;
-    if (!search)
+    if (!s)
         return NULL;
-    document_reset(&search->document);
-    search->model = model_of(model);
-    if (search->model && !scanner_begin(&search->scanner, &search->document, search->model->text_weights))
-        return search;
-    search_free(search);
-    return NULL;
+    memset(s, 0, offsetof(Search, document));
+    document_reset(&s->document);
+    if (!add_element(&s->document)) {
+        search_free(s);
+        return NULL;
+    }
+    memset(s->document.elements, 0, sizeof *s->document.elements);
+    s->text_weights = text_weights ? text_weights : NO_WEIGHTS;
+    s->stack[0] = (Open){.tag = TAG_CUSTOM, .is_block = 1};
+    s->depth = 1;
+    begin_block(s);
+    return s;
 }
 
-void search_free(Search *search) {
-    const Document *document = &search->document;
+Search *search_begin(const Model *model) {
+    Search *s = search_with(model->text_weights);
+    if (s)
+        s->model = model;
+    return s;
+}
+
+void search_free(Search *s) {
+    const Document *document = &s->document;
     if (!spare && document->element_capacity <= MAX_SPARE_ELEMENTS && document->text.capacity <= MAX_SPARE_BYTES) {
-        spare = search;
+        spare = s;
         return;
     }
-    document_free(&search->document);
-    free(search);
+    document_free(&s->document);
+    free(s);
 }
 
-int search_text(Search *search, const char *at, const char *end) {
-    Scanner *s = &search->scanner;
-    return s->skipped || s->is_full ? 0 : read_text(s, at, end);
+int search_text(Search *s, Span text) { return s->skipped || s->is_full ? 0 : read_text(s, text); }
+
+int search_end_tag(Search *s, uint8_t tag) { return s->is_full ? 0 : read_end_tag(s, (SearchedTag)tag); }
+
+int search_raw(Search *s, Span content) {
+    Meta *meta = &s->document.meta;
+    if (s->is_full)
+        return 0;
+    if (s->raw == TAG_TITLE && !meta->title.length && !s->open_count[TAG_SVG]) {
+        if (append_collapsed(&meta->title, content, 0, 1000))
+            return -1;
+        note_title_words(s, &meta->title);
+    }
+    return s->raw == TAG_SCRIPT && s->raw_is_json ? meta_ld(meta, content) : 0;
 }
 
-static void note_attribute(Attributes *found, AttributeName name, Span value) {
-    switch (name) {
-    case AT_CLASS:
-        found->class_ = value;
+/* Start tags */
+
+static int read_meta(Search *s, const Attributes *attributes) {
+    Meta *meta = &s->document.meta;
+    Span key = attributes->key.at ? attributes->key : attributes->values[AT_ITEMPROP];
+    Span content = attributes->values[AT_CONTENT];
+    if (!key.at || !content.at)
+        return 0;
+    size_t before = meta->og_title.length;
+    if (meta_tag(meta, key, content))
+        return -1;
+    if (meta->og_title.length != before)
+        note_title_words(s, &meta->og_title);
+    return 0;
+}
+
+static int read_break(Search *s) {
+    Buffer *text = &s->document.text;
+    end_word(s);
+    if (!s->has_block)
+        return 0;
+    if (++s->breaks >= 2)
+        return end_block(s);
+    s->is_pending = 0;
+    if (buffer_reserve(text, 8))
+        return -1;
+    if (text->length > s->block.start && text->bytes[text->length - 1] != '\n')
+        text->bytes[text->length++] = '\n';
+    s->block.lines++;
+    return 0;
+}
+
+static int read_start_tag(Search *s, SearchedTag tag, const Attributes *attributes) {
+    Document *document = &s->document;
+    TagKind kind = TAG_KINDS[tag];
+    Span lang = attributes->values[AT_LANG], datetime = attributes->values[AT_DATETIME];
+    switch (tag) {
+    case TAG_META:
+        return read_meta(s, attributes);
+    case TAG_BR:
+        return read_break(s);
+    case TAG_IMG:
+        s->images++;
+        document->images++;
+        return 0;
+    case TAG_HTML:
+    case TAG_BODY:
+        if (lang.at < lang.end) {
+            document->meta.language.length = 0;
+            if (append_collapsed(&document->meta.language, lang, 1, 40))
+                return -1;
+        }
         break;
-    case AT_ID:
-        found->id = value;
+    case TAG_TIME:
+        if (datetime.at && !document->meta.time.length && append_collapsed(&document->meta.time, datetime, 1, 60))
+            return -1;
         break;
-    case AT_STYLE:
-        found->style = value;
+    case TAG_H1:
+        document->h1s++;
         break;
-    case AT_ROLE:
-        found->role = value;
-        break;
-    case AT_ITEMPROP:
-        found->itemprop = value;
-        break;
-    case AT_HREF:
-        found->href = value;
-        break;
-    case AT_REL:
-        found->rel = value;
-        break;
-    case AT_NAME:
-    case AT_PROPERTY:
-    case AT_HTTP_EQUIV:
-        if (!found->property.at)
-            found->property = value;
-        break;
-    case AT_CONTENT:
-        found->content = value;
-        break;
-    case AT_DATETIME:
-        found->datetime = value;
-        break;
-    case AT_TYPE:
-        found->type = value;
-        break;
-    case AT_LANG:
-        found->lang = value;
-        break;
-    case AT_HIDDEN:
-        found->is_hidden |= 1;
-        break;
-    case AT_ARIA_HIDDEN:
-        found->is_hidden |= span_is(value, "true") ? 2 : 0;
+    case TAG_ARTICLE:
+        document->articles++;
         break;
     default:
         break;
     }
+    if (kind.flags & IS_RAW) {
+        s->raw = tag;
+        s->raw_is_json = span_is(attributes->values[AT_TYPE], "application/ld+json");
+        return 0;
+    }
+    if (kind.flags & IS_BLOCK && end_block(s))
+        return -1;
+    /* XML serialisers write empty elements so, and nobody who writes so means anything else. */
+    if (kind.flags & IS_VOID || attributes->is_self_closing)
+        return 0;
+    close_before(s, tag);
+    return push(s, tag, attributes);
 }
 
-int search_start_tag(Search *search, uint8_t tag, const char *html, const Attribute *given, uint32_t count,
+int search_start_tag(Search *s, uint8_t tag, const char *html, const Attribute *given, uint32_t count,
                      int is_self_closing) {
     static const Attributes NONE;
-    if (search->scanner.is_full)
+    if (s->is_full)
         return 0;
     if (!count && !is_self_closing)
-        return read_start_tag(&search->scanner, (Tag)tag, &NONE);
+        return read_start_tag(s, (SearchedTag)tag, &NONE);
     Attributes attributes = NONE;
-    for (uint32_t i = 0; i < count; i++)
-        note_attribute(&attributes, given[i].name, (Span){html + given[i].at, html + given[i].end});
-    attributes.is_closed = is_self_closing;
-    return read_start_tag(&search->scanner, (Tag)tag, &attributes);
+    for (uint32_t i = 0; i < count; i++) {
+        AttributeName name = given[i].name;
+        Span value = attributes.values[name] = (Span){html + given[i].at, html + given[i].end};
+        if ((name == AT_NAME || name == AT_PROPERTY || name == AT_HTTP_EQUIV) && !attributes.key.at)
+            attributes.key = value;
+    }
+    attributes.is_self_closing = is_self_closing;
+    return read_start_tag(s, (SearchedTag)tag, &attributes);
 }
 
-int search_raw(Search *search, uint8_t tag, int is_json, const char *at, const char *end) {
-    return search->scanner.is_full ? 0 : note_raw(&search->scanner, (Tag)tag, is_json, at, end);
+/* The document */
+
+void document_reset(Document *document) {
+    Document old = *document;
+    memset(document, 0, sizeof *document);
+    document->text = old.text;
+    document->text.length = 0;
+    document->elements = old.elements;
+    document->element_capacity = old.element_capacity;
+    document->blocks = old.blocks;
+    document->block_capacity = old.block_capacity;
+    document->classes = old.classes;
+    document->class_capacity = old.class_capacity;
+    meta_free(&old.meta);
 }
 
-const char *search_raw_from(Search *search, uint8_t tag, int is_json, const char *at, const char *end) {
-    Scanner *s = &search->scanner;
-    s->at = at;
-    s->end = end;
-    return s->is_full || !read_raw(s, (Tag)tag, is_json) ? s->at : NULL;
-}
-
-int search_end_tag(Search *search, uint8_t tag) {
-    return search->scanner.is_full ? 0 : read_end_tag(&search->scanner, (Tag)tag);
-}
-
-PyObject *search_found(Search *search) {
-    if (end_block(&search->scanner))
-        return PyErr_NoMemory();
-    return find_content(search->model, &search->document, 0, NULL);
-}
-
-PyObject *search_anew(Search *search, const char *html, size_t length) {
-    document_free(&search->document);
-    if (scan(&search->document, html, length, search->model->text_weights))
-        return PyErr_NoMemory();
-    return find_content(search->model, &search->document, 0, NULL);
+void document_free(Document *document) {
+    meta_free(&document->meta);
+    buffer_free(&document->text);
+    free(document->elements);
+    free(document->blocks);
+    free(document->classes);
+    memset(document, 0, sizeof *document);
 }

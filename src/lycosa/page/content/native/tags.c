@@ -111,6 +111,10 @@ static const Alias ALIASES[] = {
     {"samp", TAG_CODE},       {"kbd", TAG_CODE},
     {"tt", TAG_CODE},         {"search", TAG_FORM},
     {"colgroup", TAG_TBODY},  {"frameset", TAG_DIV},
+    /* A fault that the model has learnt: when it was trained, names were told apart by six bits per letter, and "hr"
+     * is "h2" in them. Without it 58 of 1,887 labelled pages change, by -.007 F1 in their mean: to be mended when the
+     * model is trained anew. */
+    {"hr", TAG_H2},
 };
 
 /* One line per group; a line's first word names it. Compounds are listed where the web writes them as one word. */
@@ -157,33 +161,9 @@ const char *const WORD_GROUP_NAMES[WORD_GROUPS] = {
     "code",    "container", "review",  "breadcrumb", "detail",  "doc",     "footer",     "nav",
 };
 
-typedef struct {
-    uint64_t name;
-    uint8_t tag;
-} TagSlot;
-
-enum { TAG_SLOTS = 512, WORD_SLOTS = 2048 };
-static TagSlot tag_slots[TAG_SLOTS];
+enum { WORD_SLOTS = 2048 };
 static uint32_t word_hashes[WORD_SLOTS];
 static int8_t word_groups[WORD_SLOTS];
-
-/* Names of up to ten letters in 64 bits, six bits each. Longer ones are no tags we know. */
-static uint64_t packed(const char *name, size_t length) {
-    uint64_t value = 0;
-    for (size_t i = 0; i < length; i++)
-        value = value << 6 | (lower((unsigned char)name[i]) & 63);
-    return value;
-}
-
-static uint32_t slot_of(uint64_t value) { return (uint32_t)(value * 0x9e3779b97f4a7c15u >> 55); }
-
-static void add_tag(const char *name, Tag tag) {
-    uint64_t value = packed(name, strlen(name));
-    uint32_t slot = slot_of(value);
-    while (tag_slots[slot].name)
-        slot = (slot + 1) % TAG_SLOTS;
-    tag_slots[slot] = (TagSlot){value, (uint8_t)tag};
-}
 
 static void add_word(const char *word, size_t length, int group) {
     uint32_t hash = HASH_START;
@@ -198,14 +178,7 @@ static void add_word(const char *word, size_t length, int group) {
     }
 }
 
-void tags_prepare(void) {
-    if (word_hashes[0] || tag_slots[slot_of(packed("p", 1))].name)
-        return;
-    for (int tag = TAG_A; tag < TAG_CUSTOM; tag++)
-        if (strlen(TAG_NAMES[tag]) <= 10)
-            add_tag(TAG_NAMES[tag], (Tag)tag);
-    for (size_t i = 0; i < sizeof ALIASES / sizeof *ALIASES; i++)
-        add_tag(ALIASES[i].name, (Tag)ALIASES[i].tag);
+void words_prepare(void) {
     for (int group = 0; group < WORD_GROUPS; group++)
         for (const char *word = WORDS[group]; *word;) {
             size_t length = strcspn(word, " ");
@@ -214,15 +187,17 @@ void tags_prepare(void) {
         }
 }
 
-Tag tag_of(const char *name, size_t length) {
-    if (length <= 10) {
-        uint64_t value = packed(name, length);
-        for (uint32_t slot = slot_of(value); tag_slots[slot].name; slot = (slot + 1) % TAG_SLOTS)
-            if (tag_slots[slot].name == value)
-                return (Tag)tag_slots[slot].tag;
-    }
-    return memchr(name, '-', length) ? TAG_CUSTOM : TAG_OTHER;
+uint8_t searched_tag(const char *name) {
+    for (size_t i = 0; i < sizeof ALIASES / sizeof *ALIASES; i++)
+        if (!strcmp(ALIASES[i].name, name))
+            return ALIASES[i].tag;
+    for (int tag = TAG_A; tag < TAG_CUSTOM; tag++)
+        if (!strcmp(TAG_NAMES[tag], name))
+            return (uint8_t)tag;
+    return searched_other((Span){name, name + strlen(name)});
 }
+
+uint8_t searched_other(Span name) { return memchr(name.at, '-', span_length(name)) ? TAG_CUSTOM : TAG_OTHER; }
 
 int word_group(uint32_t hash) {
     for (uint32_t slot = hash_mix(hash) % WORD_SLOTS; word_hashes[slot]; slot = (slot + 1) % WORD_SLOTS)

@@ -1,0 +1,166 @@
+"""Brings targets, news, settlements and leases to their partitions: to our own, or into the inboxes of others.
+
+What a visit discovered for hosts of another partition is there, or in its inbox, before the visit is settled: a crash
+in between repeats work and loses nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from lycosa.frontier.redis.addresses import SharedAddresses
+from lycosa.frontier.redis.connection import Connection
+from lycosa.frontier.redis.contents import SharedContents
+from lycosa.frontier.redis.crawl import Crawl
+from lycosa.frontier.redis.lending import Lending
+from lycosa.frontier.redis.mail import MAX_LINKS, Found, Message, inbox_of, post
+from lycosa.frontier.redis.membership import Membership
+from lycosa.frontier.redis.ownership import Ownership
+from lycosa.frontier.rules import host_of_origin
+from lycosa.model import Lease, OutcomeKind, RobotsNews, Settlement, Target
+
+
+@dataclass(eq=False, repr=False)
+class Routing:
+    """Knows whose a host, an origin and a lease are."""
+
+    _connection: Connection
+    _crawl: Crawl
+    _membership: Membership
+    _ownership: Ownership
+    _lending: Lending
+    _contents: SharedContents
+    _addresses: SharedAddresses
+
+    # ---- what was found
+
+    async def spread(self, targets: Iterable[Target], news: Iterable[RobotsNews] = ()) -> int:
+        """Bring targets and news to their partitions. Returns how many targets were new in ours."""
+        found: dict[int, Found] = defaultdict(Found)
+        for target in targets:
+            found[self._crawl.partition_of(target.host)].targets.append(target)
+        for each in news:
+            found[self._home(each)].news.append(each)
+        return sum(await asyncio.gather(*(self._bring(number, some) for number, some in found.items())))
+
+    async def _bring(self, number: int, found: Found) -> int:
+        if partition := self._ownership.partitions.get(number):
+            with self._ownership.losing(partition):
+                for news in found.news:
+                    await partition.scheduler.learn(news)
+                return await partition.scheduler.add(found.targets) if found.targets else 0
+        for start in range(0, max(1, len(found.targets)), MAX_LINKS):
+            some = Found(found.targets[start : start + MAX_LINKS], [] if start else found.news)
+            await self.post(number, some)
+        return 0
+
+    async def post(self, number: int, message: Message) -> None:
+        """Put a message into a partition's inbox."""
+        tag = self._connection.address.tag(number)
+        await post(self._connection, tag, inbox_of(tag), message)
+
+    # ---- how visits ended
+
+    async def settle(self, settlements: Sequence[Settlement]) -> list[int]:
+        """Settle what our own partitions leased. Returns the tokens of what came too late."""
+        homes: dict[int, list[Settlement]] = defaultdict(list)
+        for settlement in settlements:
+            homes[self._crawl.home_of(settlement.token)].append(settlement)
+        timely = [each for each in settlements if self._ownership.held(each.token)]
+        await self.spread(*self._elsewhere(timely))
+        await self._undo_addresses(timely)
+        late = await asyncio.gather(*(self._settle_at(number, some) for number, some in homes.items()))
+        await self._contents.end_claims()
+        return [token for tokens in late for token in tokens]
+
+    def _elsewhere(self, settlements: Iterable[Settlement]) -> tuple[list[Target], list[RobotsNews]]:
+        """What visits found for other partitions than their own."""
+        targets, news = list[Target](), list[RobotsNews]()
+        for settlement in settlements:
+            home = self._crawl.home_of(settlement.token)
+            targets += [each for each in settlement.discovered if self._crawl.partition_of(each.host) != home]
+            if settlement.robots and self._home(settlement.robots) != home:
+                news.append(settlement.robots)
+        return targets, news
+
+    def _at_home(self, number: int, settlement: Settlement) -> Settlement:
+        """A settlement without what is another partition's affair."""
+        kept = [target for target in settlement.discovered if self._crawl.partition_of(target.host) == number]
+        told = settlement.robots
+        if told and self._home(told) != number:
+            told = None
+        if len(kept) == len(settlement.discovered) and told is settlement.robots:
+            return settlement
+        return replace(settlement, discovered=kept, robots=told)
+
+    async def _settle_at(self, number: int, settlements: Sequence[Settlement]) -> list[int]:
+        if partition := self._ownership.partitions.get(number):
+            stored = {} if self._contents.rides_along else self._stored(settlements)
+            with self._ownership.losing(partition):
+                late = await partition.scheduler.settle([self._at_home(number, each) for each in settlements])
+                # Not before the fence has let the settlement through: else a late one would speak for its content.
+                await self._contents.keep(pair for token, pair in stored.items() if token not in late)
+                return late
+        return [settlement.token for settlement in settlements]
+
+    def _stored(self, settlements: Iterable[Settlement]) -> dict[int, tuple[bytes, str]]:
+        """Contents that visits stored, and under which URLs, by their tokens."""
+        return {
+            each.token: (each.digest, held.target.url)
+            for each in settlements
+            if each.outcome is OutcomeKind.STORED and each.digest and (held := self._ownership.held(each.token))
+        }
+
+    def _home(self, news: RobotsNews) -> int:
+        return self._crawl.partition_of(host_of_origin(news.origin))
+
+    # ---- addresses
+
+    async def permitted(self, leases: list[Lease]) -> list[Lease]:
+        """The leases whose addresses may be asked now; the others come again when it is their turn."""
+        known = [(lease.token, lease.address) for lease in leases if lease.address]
+        if not known or not self._membership.has_company:
+            return leases
+        dues = await self._addresses.reserve(known)
+        for token, address in known:
+            if dues[token]:
+                await self.give_back(token, address, dues[token])
+        return [lease for lease in leases if not dues.get(lease.token)]
+
+    async def may_ask_at(self, token: int, address: str) -> bool:
+        """Whether the request of a lease may go to this address now; if not, the lease goes back."""
+        if token not in self._lending:
+            is_free = False
+            if partition := self._ownership.of(token):
+                with self._ownership.losing(partition):
+                    is_free = await partition.scheduler.may_ask_at(token, address)
+            if not is_free:
+                return False
+        if not self._membership.has_company:
+            return True
+        due = (await self._addresses.reserve([(token, address)]))[token]
+        if due:
+            await self.give_back(token, address, due)
+        return not due
+
+    async def give_back(self, token: int, address: str = "", until: float = 0.0) -> None:
+        """Nothing is sent under a lease: it goes back, and its address, if that must wait, is not asked before."""
+        if self._lending.pop(token):
+            await self._lending.give_back(token, address, until)
+        elif partition := self._ownership.of(token):
+            with self._ownership.losing(partition):
+                if address:
+                    partition.scheduler.leases.hold_address(token, address, until)
+                await partition.scheduler.give_back(token)
+
+    async def _undo_addresses(self, settlements: Iterable[Settlement]) -> None:
+        """Nothing was sent under some of these: other machines may ask their addresses."""
+        unsent = (each.token for each in settlements if not each.sent and each.outcome is not OutcomeKind.FAILED)
+        held = [held for token in unsent if (held := self._ownership.held(token)) and held.place.address]
+        if held and self._membership.has_company:
+            await self._addresses.undo([(each.token, each.place.address) for each in held])

@@ -1,0 +1,57 @@
+/* The tokens that the search for main content is given, with a tree or without. */
+#include "html.h"
+
+static uint8_t searched(const Tag *tag) {
+    return tag->name < ELEMENTS ? searched_tags[tag->name] : searched_other(tag->written);
+}
+
+int feed_start_tag(Search *search, const Tokens *tokens) {
+    const Tag *tag = &tokens->tag;
+    return search_start_tag(search, searched(tag), tokens->start, tag->attributes, tag->attribute_count,
+                            tag->is_self_closing);
+}
+
+int feed_end_tag(Search *search, const Tokens *tokens) { return search_end_tag(search, searched(&tokens->tag)); }
+
+/* Where a raw element is never closed, a browser hides the rest of the page; a reader wants it, but for scripts and
+ * styles. */
+int is_raw_to_readers(Name name, Span content, const char *end) {
+    return content.end < end || name == EL_SCRIPT || name == EL_STYLE;
+}
+
+/* Without a tree, a raw element is known by its name alone. Serialisers of XML write empty ones as "<script/>". Each
+ * kind is looked at once for an end that is not there, so that time stays linear. */
+static int feed_raw(Search *search, Tokens *tokens, uint8_t *is_never_closed) {
+    Name name = tokens->tag.name;
+    if (!(flags_of(name) & IS_RAW) || tokens->tag.is_self_closing || is_never_closed[name])
+        return 0;
+    const char *start = tokens->at;
+    Span content = take_raw(tokens, name);
+    if (is_raw_to_readers(name, content, tokens->end))
+        return search_raw(search, content);
+    is_never_closed[name] = 1;
+    tokens->at = start;
+    return 0;
+}
+
+int feed_markup(Search *search, const char *html, const char *at, const char *end) {
+    Tokens tokens = {.start = html, .at = at, .end = end, .has_all = 1};
+    uint8_t is_never_closed[ELEMENTS] = {0};
+    for (int failed = 0; !failed;)
+        switch (next_token(&tokens, 0)) {
+        case TOKEN_END:
+            return 0;
+        case TOKEN_TEXT:
+            failed = search_text(search, tokens.text);
+            break;
+        case TOKEN_START_TAG:
+            failed = feed_start_tag(search, &tokens) || feed_raw(search, &tokens, is_never_closed);
+            break;
+        case TOKEN_END_TAG:
+            failed = feed_end_tag(search, &tokens);
+            break;
+        default:
+            break;
+        }
+    return -1;
+}

@@ -1,0 +1,85 @@
+"""Which tests start processes: they get the mark `process`. Under --no-processes any other that starts one fails, so
+that the list stays true.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import Any
+
+import pytest
+
+# As fnmatch has it, from the folder of tests.
+STARTERS = (
+    "bench/test_bench.py::test_hosts_go_by_addresses*",
+    "bench/test_bench.py::test_lycosa_is_credited*",
+    "bench/test_bench.py::test_nobody_is_credited*",
+    "bench/test_quality.py::test_a_peer_answers*",
+    "bench/test_quality.py::test_the_script_of_the_peers*",
+    "bench/test_supervise.py::*",
+    "cli/test_demo.py::*",
+    "cli/test_dropped.py::*",
+    "cli/test_reference.py::test_the_installed_command*",
+    "cli/test_shared.py::*",
+    "crawl/test_exact.py::*",
+    "crawl/test_faults.py::*",
+    "crawl/test_kill.py::*",
+    "crawl/test_origins.py::*",
+    "crawl/test_poison.py::*",
+    "crawl/test_shortage.py::*",
+    "crawl/test_stop.py::*",
+    "crawl/test_understood.py::*",
+    "frontier/test_poisoned.py::*",
+    "frontier/test_redis*.py::*",
+    "frontier/test_rocks_recovery.py::test_nothing_acknowledged_is_lost_to_kill_9*",
+    "frontier/test_scale.py::*",
+    "hostile/test_bombs.py::*",
+    "hostile/test_traps.py::test_a_crawl_of_all_traps*",
+    "policy/test_kin.py::test_another_process*",
+    "simweb/test_cli.py::*",
+    "simweb/test_process.py::*",
+    "store/test_folder.py::*",
+    "store/test_folder_store.py::test_a_disk_that_takes_little*",
+    "store/test_recover.py::test_kill_9*",
+    "store/test_repair.py::test_a_cut_anywhere*",
+    "store/test_shipper.py::test_an_upload_that_a_crash_ended*",
+    "store/test_warc.py::test_a_closed_file_passes_gunzip*",
+)
+STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system"}
+
+
+def mark_starters(items: list[pytest.Item]) -> None:
+    for item in items:
+        if any(fnmatchcase(item.nodeid.removeprefix("tests/"), pattern) for pattern in STARTERS):
+            item.add_marker("process")
+
+
+class NoProcesses:
+    """Refuses every process while a test runs. What a test swallows is remembered and fails it all the same."""
+
+    def __init__(self) -> None:
+        self._is_watching = False
+        self._started: list[str] = []
+        sys.addaudithook(self._hear)
+
+    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if self._is_watching and event in STARTS:
+            self._started.append(f"{event} {arguments[:2]}")
+            raise AssertionError("this test starts a process: mark it with pytest.mark.process")
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self) -> Iterator[None]:
+        self._is_watching = True
+        try:
+            return (yield)
+        finally:
+            self._is_watching = False
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self) -> Iterator[None]:
+        self._started.clear()
+        result = yield
+        assert not self._started, f"starts a process without the mark: {self._started[0]}"
+        return result
