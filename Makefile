@@ -42,7 +42,8 @@ demo: $(RUNS)
 	$(BIN)/lycosa demo
 
 check: lint
-	$(BIN)/pytest -n 2 --dist worksteal -m "not process and not full" --no-processes --named-skips-only
+	LYCOSA_FUZZ_EXAMPLES=20 $(BIN)/pytest -n 2 --dist worksteal -m "not process and not full" --no-processes \
+		--hypothesis-profile=quick --named-skips-only
 
 # Most tests wait for processes and servers of their own, so four at a time fit on two cores.
 test: lint

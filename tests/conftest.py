@@ -15,6 +15,8 @@ from .skips import NamedSkips
 settings.register_profile(
     "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
+# For `make check`, which is run all the time.
+settings.register_profile("quick", settings.get_profile("steady"), max_examples=20)
 settings.load_profile("steady")
 
 # They import the compiled parts, which a machine without a compiler does not have.

@@ -26,6 +26,7 @@ STARTERS = (
     "crawl/test_exact.py::*",
     "crawl/test_faults.py::*",
     "crawl/test_kill.py::*",
+    "crawl/test_library.py::test_a_program_that_ends*",
     "crawl/test_origins.py::*",
     "crawl/test_poison.py::*",
     "crawl/test_shortage.py::*",
@@ -35,8 +36,11 @@ STARTERS = (
     "frontier/test_redis*.py::*",
     "frontier/test_rocks_recovery.py::test_nothing_acknowledged_is_lost_to_kill_9*",
     "frontier/test_scale.py::*",
+    "frontier/test_stores.py::*a_second_process*",
+    "frontier/test_stores.py::*full_disk*",
+    "frontier/test_stores.py::*kill_9*",
     "hostile/test_bombs.py::*",
-    "hostile/test_traps.py::test_a_crawl_of_all_traps*",
+    "hostile/test_traps.py::*",
     "policy/test_kin.py::test_another_process*",
     "simweb/test_cli.py::*",
     "simweb/test_process.py::*",
@@ -46,6 +50,7 @@ STARTERS = (
     "store/test_repair.py::test_a_cut_anywhere*",
     "store/test_shipper.py::test_an_upload_that_a_crash_ended*",
     "store/test_warc.py::test_a_closed_file_passes_gunzip*",
+    "test_built.py::*",
 )
 STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system"}
 
@@ -67,7 +72,7 @@ class NoProcesses:
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
         if self._is_watching and event in STARTS:
             self._started.append(f"{event} {arguments[:2]}")
-            raise AssertionError("this test starts a process: mark it with pytest.mark.process")
+            raise AssertionError("this test starts a process: name it in tests/processes.py")
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self) -> Iterator[None]:
@@ -81,5 +86,5 @@ class NoProcesses:
     def pytest_runtest_call(self) -> Iterator[None]:
         self._started.clear()
         result = yield
-        assert not self._started, f"starts a process without the mark: {self._started[0]}"
+        assert not self._started, f"starts a process, and is not named in tests/processes.py: {self._started[0]}"
         return result

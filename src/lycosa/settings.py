@@ -180,6 +180,14 @@ def load(path: Path | None, changes: dict[str, Any]) -> Settings:
     return from_values((_read(path) if path else {}) | changes)
 
 
+def load_kept(path: Path, changes: dict[str, Any]) -> Settings:
+    """The settings that a crawl was last run with; its file names all of them, so an empty one has been damaged."""
+    values = _read(path)
+    if not values:
+        raise SettingsError(f"{path}: the settings of this crawl are gone; write them anew, or name a file with -c")
+    return from_values(values | changes)
+
+
 def names_in(path: Path) -> set[str]:
     """The settings that a TOML file names."""
     return set(_read(path))
@@ -190,6 +198,8 @@ def _read(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise SettingsError(f"{path}: there is no such settings file") from None
+    except OSError as error:
+        raise SettingsError(f"{path}: the settings cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path}: not valid TOML: {error}") from error
 

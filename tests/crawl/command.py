@@ -132,6 +132,11 @@ def children_of(pid: int) -> list[int]:
 
 def start(web: Web, folder: Path | str, *arguments: str, said_in: Path | None = None, **settings: Any) -> Running:
     """Start or go on with a crawl of a simulated web. Settings that are None keep their defaults."""
+    return Running([*arguments_of(web, folder, **settings), "--json", *arguments], said_in or Path(folder))
+
+
+def arguments_of(web: Web, folder: Path | str, **settings: Any) -> list[str]:
+    """How a crawl of a simulated web is called."""
     chosen: dict[str, Any] = {
         "scope": "any",
         "workers": 2,
@@ -144,7 +149,7 @@ def start(web: Web, folder: Path | str, *arguments: str, said_in: Path | None = 
         **settings,
     }
     sets = [f"--set={name}={as_toml_value(value)}" for name, value in chosen.items() if value is not None]
-    return Running(["crawl", "--json", "--folder", str(folder), *sets, *arguments], said_in or Path(folder))
+    return ["crawl", "--folder", str(folder), *sets]
 
 
 def as_toml_value(value: Any) -> str:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import pty
 import resource
 import signal
+import subprocess
+import sys
+import termios
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +22,7 @@ import pytest
 from lycosa.simweb import WebPlan
 
 from . import evidence
-from .command import Running, children_of, crawl, start, wait_until_gone
+from .command import Running, arguments_of, children_of, crawl, start, wait_until_gone
 from .judge import judge
 from .witness import WitnessedWeb
 
@@ -40,7 +47,7 @@ def assert_whole(web: WitnessedWeb, folder: Path, *, extra: int = 0) -> None:
     assert verdict.extra_rows <= extra
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_stops_cleanly_and_the_same_command_goes_on(
     web: WitnessedWeb, space: Path, number: signal.Signals, record_property: Any
 ) -> None:
@@ -109,6 +116,38 @@ def test_a_signal_does_not_wait_for_an_answer_that_takes_too_long(space: Path) -
         assert running.end().exit_code == 3
 
 
+def test_a_closed_terminal_stops_cleanly(web: WitnessedWeb, space: Path) -> None:
+    """Whoever closes the window hangs up, and from then on nothing can be shown to anybody."""
+    ours, theirs = pty.openpty()
+    crawling = subprocess.Popen(
+        [sys.executable, "-m", "lycosa.cli.main", *arguments_of(web, space / "c", **SETTINGS), *web.seeds],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509
+    )
+    os.close(theirs)
+    # A terminal that is never read blocks whoever writes to it.
+    reader = threading.Thread(target=lambda: drain(ours), daemon=True)
+    reader.start()
+    try:
+        web.wait_for_requests(60)
+        os.close(ours)
+        assert crawling.wait(60) == 3
+    finally:
+        crawling.kill()
+        crawling.wait()
+    assert evidence.left_open(space / "c") == []
+    assert_whole(web, space / "c")
+
+
+def drain(descriptor: int) -> None:
+    with suppress(OSError):
+        while os.read(descriptor, 65536):
+            pass
+
+
 def test_a_second_parent_on_the_same_folder_is_refused(web: WitnessedWeb, space: Path) -> None:
     with start(web, space / "c", *web.seeds, **SETTINGS) as running:
         web.wait_for_requests(10)
@@ -133,7 +172,7 @@ def test_workers_leave_when_their_parent_is_gone(web: WitnessedWeb, space: Path)
     assert_whole(web, space / "c", extra=16)
 
 
-def test_the_loss_of_the_nursery_costs_its_workers_and_nothing_else(web: WitnessedWeb, space: Path) -> None:
+def test_the_loss_of_the_forkserver_costs_its_workers_and_nothing_else(web: WitnessedWeb, space: Path) -> None:
     with start(web, space / "c", *web.seeds, **SETTINGS) as running:
         web.wait_for_requests(40)
         (forkserver,) = children_of(running.process.pid)

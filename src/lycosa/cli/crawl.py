@@ -130,20 +130,23 @@ def run(options: argparse.Namespace) -> int:
 async def _crawl(options: argparse.Namespace, session: Session, tally: Tally, seeds: list[ParsedUrl]) -> int:
     import msgspec
 
+    from lycosa.cli.printing import standard_output
     from lycosa.crawl.session import Ending
     from lycosa.observe.progress import Progress, summary
 
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    # Whoever closes the terminal wants the crawl stopped, like one who presses Ctrl-C.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, session.stop)
     style: Style = "json" if options.json else "quiet" if options.quiet else "human"
     async with Progress(session, tally, style):
         ending = await session.run(seeds, revisit=options.revisit)
     facts = summary(session, tally, options.folder, ending)
-    if options.json:
-        print(msgspec.json.encode(facts).decode())
-    elif not options.quiet:
-        facts.show()
+    with standard_output():
+        if options.json:
+            print(msgspec.json.encode(facts).decode())
+        elif not options.quiet:
+            facts.show()
     if session.settings.report:
         await asyncio.to_thread(_write_report, session.folder)
     return 0 if ending is Ending.FINISHED else 3
@@ -168,8 +171,10 @@ def _settings(options: argparse.Namespace, folder: CrawlFolder) -> Settings:
     """The folder's own settings, or defaults, then the file, then the command line."""
     from lycosa import settings as settings_file
 
-    kept = (path for path in (folder.own_settings, folder.settings) if path.exists())
-    return settings_file.load(options.config or next(kept, None), _changes(options))
+    kept = next((path for path in (folder.own_settings, folder.settings) if path.exists()), None)
+    if kept and not options.config:
+        return settings_file.load_kept(kept, _changes(options))
+    return settings_file.load(options.config, _changes(options))
 
 
 def _changes(options: argparse.Namespace) -> dict[str, Any]:
@@ -197,6 +202,9 @@ def _seed_texts(options: argparse.Namespace, settings: Settings) -> list[str]:
             source = sys.stdin if str(options.seed_file) == "-" else options.seed_file.open(encoding="utf-8")
         except OSError as error:
             raise SettingsError(f"{options.seed_file}: the seeds cannot be read: {error.strerror}") from None
-        with source:
-            texts += [line.strip() for line in source if line.strip() and not line.startswith("#")]
+        try:
+            with source:
+                texts += [line.strip() for line in source if line.strip() and not line.startswith("#")]
+        except UnicodeDecodeError as error:
+            raise SettingsError(f"{options.seed_file}: the seeds are not UTF-8: {error}") from None
     return texts

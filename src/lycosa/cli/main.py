@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
+from lycosa.cli.printing import silence
 from lycosa.errors import BackendLost, LycosaError, SettingsError
 
 # In the order in which --help shows them: run, look, one stage alone, try out.
@@ -52,6 +53,8 @@ def make_parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code says how it went."""
+    # Started with one of them closed, Python has none: whatever is printed then goes nowhere.
+    sys.stdout, sys.stderr = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115
     options = make_parser().parse_args(arguments)
     try:
         code: int = options.run(options)
@@ -68,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_INCOMPLETE
     except BrokenPipeError:
         # Whoever read our output (head, less) has seen enough.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        silence(sys.stdout)
         return 0
     except KeyboardInterrupt:
         return 130

@@ -5,11 +5,13 @@ Nothing that comes from pages reaches a terminal as it is.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from lycosa.inspect.wording import visible, visible_lines
 
@@ -20,6 +22,24 @@ if TYPE_CHECKING:
 
 # Beside the control characters: marks that turn text around, and so can make one name look like another.
 _UNSEEN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+@contextmanager
+def standard_output() -> Iterator[None]:
+    """Whoever read what is printed here may be gone (a closed terminal, `head`): then it is not, and nothing fails."""
+    try:
+        yield
+        sys.stdout.flush()
+    except (OSError, SystemExit):
+        # The second is what rich makes of a closed pipe.
+        silence(sys.stdout)
+
+
+def silence(stream: TextIO) -> None:
+    """What is written to this stream from now on, and what it still holds, goes nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def print_json(value: object) -> None:

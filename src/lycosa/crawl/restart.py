@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from hashlib import sha256
 from pathlib import Path
 from socket import gethostname
 
 import msgspec
 
+from lycosa.errors import SettingsError
 from lycosa.frontier.redis.address import has_password, is_redis, parse_address, redacted
 from lycosa.settings import Settings, as_toml, common
 from lycosa.store.files import replace_file
 from lycosa.store.folder import CrawlFolder, Lock, take_seat
 from lycosa.url.canonical import ParsedUrl
 
-# Beside the content groups: which crawl of a shared frontier this folder has taken part in.
-JOINED = "joined"
+# Beside the frontier: which crawl of a shared one this folder has taken part in, and which seeds are in it.
+JOINED, PLANTED = "joined", "planted"
 
 
 def hold_folder(folder: CrawlFolder, settings: Settings) -> tuple[CrawlFolder, Lock]:
@@ -47,6 +49,31 @@ def write_seeds(folder: CrawlFolder, seeds: Iterable[ParsedUrl]) -> None:
     known = [seed.url for seed in folder.read_seeds()]
     urls = dict.fromkeys(known + [seed.url for seed in seeds])
     replace_file(folder.seeds, "".join(f"{url}\n" for url in urls), folder.home)
+
+
+def check_whole(folder: CrawlFolder, settings: Settings) -> None:
+    """Refuse a folder whose queue is gone while its pages are there: it would be "finished" at once."""
+    if settings.frontier == "rocks" and folder.has_pages() and not (folder.frontier / "CURRENT").exists():
+        raise SettingsError(
+            f"{folder.frontier}: the queue of this crawl is gone, but its pages are here; "
+            "put it back from a copy, or begin anew in another --folder"
+        )
+
+
+def seeds_to_plant(folder: CrawlFolder) -> list[ParsedUrl]:
+    """All seeds of the folder, unless it is known that just these are in the frontier."""
+    path = folder.frontier / PLANTED
+    is_planted = path.exists() and path.read_text(encoding="utf-8") == _mark_of(folder.seeds)
+    return [] if is_planted else folder.read_seeds()
+
+
+def note_planted(folder: CrawlFolder) -> None:
+    """The seeds that the folder has now are in the frontier, durably."""
+    replace_file(folder.frontier / PLANTED, _mark_of(folder.seeds), folder.home)
+
+
+def _mark_of(path: Path) -> str:
+    return f"{sha256(path.read_bytes()).hexdigest()}\n" if path.exists() else ""
 
 
 def machine_name(folder: Path) -> str:

@@ -11,13 +11,21 @@ import logging
 from collections.abc import Callable, Coroutine, Iterator, Sequence, Set
 from contextlib import contextmanager
 from enum import Enum
+from ipaddress import ip_address
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
 from lycosa.clock import Clock, steady_clock
 from lycosa.crawl.dispatcher import CentralDispatcher
-from lycosa.crawl.restart import hold_folder, write_seeds, write_settings
+from lycosa.crawl.restart import (
+    check_whole,
+    hold_folder,
+    note_planted,
+    seeds_to_plant,
+    write_seeds,
+    write_settings,
+)
 from lycosa.crawl.shortage import ShortageWait
 from lycosa.errors import BackendLost, FolderInUse, Shortage, lost
 from lycosa.model import Settlement, Target
@@ -37,6 +45,10 @@ T = TypeVar("T")
 SEEDS_AT_ONCE = 1000
 # How long an object store may be away at the end of a crawl.
 SHIPPING_SECONDS = 600.0
+
+NO_CONTACT = """\
+!! This crawl tells nobody whom to write to: its user agent is the default one. Sites that mind it can only block it.
+!! Name yourself: --user-agent "mybot/1.0 (+https://example.org/bot)", or user_agent = … in the settings."""
 
 
 class Ending(Enum):
@@ -121,6 +133,11 @@ class Session:
     def __enter__(self) -> Self:
         self.folder, self._lock = hold_folder(self.folder, self.settings)
         self.settings = self._settings_for(self.folder)
+        try:
+            check_whole(self.folder, self.settings)
+        except BaseException:
+            self._lock.release()
+            raise
         self._shipper = Shipper(self.folder, self._objects) if self._objects else None
         return self
 
@@ -149,6 +166,8 @@ class Session:
         """Crawl until there is nothing left to do, or until `stop`. Finished means: all is where it should be."""
         if missing := what_is_missing():
             logger.warning("%s", missing)
+        if not _has_contact(self.settings) and not _is_at_home(self.settings, seeds or self.folder.read_seeds()):
+            logger.warning("%s", NO_CONTACT)
         ending = await self._crawl(seeds, revisit=revisit)
         if self._shipper and not await self._ship_rest(self._shipper):
             return Ending.STOPPED
@@ -214,7 +233,7 @@ class Session:
         self._dispatcher = CentralDispatcher(frontier, self._clock, settings.max_wait_seconds, begin_seconds)
         self._dispatcher.on_settled = self._on_settled
         try:
-            await self._plant(frontier, seeds, revisit=revisit)
+            await self._plant(frontier, revisit=revisit)
             if self._stopping.is_set():
                 return Ending.STOPPED
             await self._visit(frontier, self._dispatcher)
@@ -226,12 +245,17 @@ class Session:
             with self.disk():
                 await frontier.close()
 
-    async def _plant(self, frontier: CrawlFrontier, seeds: Sequence[ParsedUrl], *, revisit: bool) -> None:
+    async def _plant(self, frontier: CrawlFrontier, *, revisit: bool) -> None:
+        """Seeds that were not planted, or of which that is not known, since an earlier run ended before its time."""
         if revisit and await frontier.is_finished():
             await frontier.readmit()
+        seeds = seeds_to_plant(self.folder)
         for start in range(0, len(seeds), SEEDS_AT_ONCE):
             some = seeds[start : start + SEEDS_AT_ONCE]
             await frontier.add(self._parts.seed_targets(self.settings, some, frontier.crawl_key()))
+        if self.settings.frontier != "memory":
+            with self.disk():
+                note_planted(self.folder)
 
     async def _visit(self, frontier: CrawlFrontier, dispatcher: CentralDispatcher) -> None:
         assert self._lock
@@ -293,3 +317,22 @@ class Session:
                 working.cancel()
         await asyncio.wait((working,))
         return None if working.cancelled() else working.result()
+
+
+def _has_contact(settings: Settings) -> bool:
+    return settings.user_agent != Settings().user_agent
+
+
+def _is_at_home(settings: Settings, seeds: Sequence[ParsedUrl]) -> bool:
+    """Whether nobody else can be reached: all seeds, or those who tell where they are, are on this machine."""
+    places = settings.dns_servers or [seed.host for seed in seeds]
+    return all(_is_loopback(place) for place in places)
+
+
+def _is_loopback(place: str) -> bool:
+    host = place[1:].partition("]")[0] if place.startswith("[") else place
+    host = host.partition(":")[0] if host.count(":") == 1 else host
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")

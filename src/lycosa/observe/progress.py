@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 import time
+from contextlib import suppress
 from typing import Literal
 
 import msgspec
@@ -40,14 +41,20 @@ class Progress:
         if self._style == "human" and self._console.is_terminal:
             self._live = Live(console=self._console, auto_refresh=False, transient=True)
             self._live.start()
-        self._task = asyncio.create_task(self._show_forever())
+        self._task = asyncio.create_task(self._show_while_seen())
         return self
 
     async def __aexit__(self, *_: object) -> None:
         assert self._task
         self._task.cancel()
         if self._live:
-            self._live.stop()
+            with suppress(OSError):  # the terminal may be gone
+                self._live.stop()
+
+    async def _show_while_seen(self) -> None:
+        # Whoever looked may have closed the terminal: the crawl goes on.
+        with suppress(OSError):
+            await self._show_forever()
 
     async def _show_forever(self) -> None:
         # Into a file or a pipe: a line now and then, not a picture four times a second.

@@ -106,12 +106,16 @@ def publish(path: Path, *, durably: bool = True) -> None:
 
 
 def replace_file(path: Path, text: str, beside: Path, *, is_private: bool = False) -> None:
-    """Write a small file whole or not at all, by way of a folder on the same disk where nobody else writes."""
+    """Write a small file whole or not at all, also if the power fails, by way of a folder on the same disk where
+    nobody else writes.
+    """
     fresh = beside / f"{path.name}.new"
     fresh.unlink(missing_ok=True)
     fresh.touch(0o600 if is_private else 0o666)
     fresh.write_text(text, encoding="utf-8", errors="replace")
+    sync_file(fresh)
     fresh.replace(path)
+    sync_folder(path.parent)
 
 
 def closed(path: Path) -> Path:

@@ -92,8 +92,20 @@ class CrawlFolder:
         return self.settings.is_file() or self.pages.is_dir()
 
     def read_seeds(self) -> list[ParsedUrl]:
-        """The seeds of the crawl; none before it has begun."""
-        return parse_seeds(self.seeds.read_text(encoding="utf-8").splitlines()) if self.seeds.exists() else []
+        """The seeds of the crawl; none before it has begun. Raises `SettingsError` if they cannot be read."""
+        try:
+            lines = self.seeds.read_text(encoding="utf-8").splitlines()
+        except FileNotFoundError:
+            return []
+        except (OSError, UnicodeDecodeError) as error:
+            raise SettingsError(f"{self.seeds}: the seeds of this crawl cannot be read: {error}") from None
+        if not lines:
+            raise SettingsError(f"{self.seeds}: the seeds of this crawl are gone; write them anew, one URL a line")
+        return parse_seeds(lines)
+
+    def has_pages(self) -> bool:
+        """Whether anything was stored here."""
+        return any(self.pages.glob("*")) or any(self.warc.glob("*"))
 
     def create(self) -> None:
         """Make the folder and its parts; those there already stay as they are."""

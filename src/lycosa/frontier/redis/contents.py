@@ -119,7 +119,7 @@ class SharedContents:
         )
 
     def tag(self, digest: bytes) -> str:
-        """Of the partition that a content belongs to: on one server the same for all, so that few commands write many."""
+        """Where a content belongs: on one server all to the same, so that one command writes many."""
         return self._address.tag(0 if self.rides_along else crc32(digest) % self._partitions)
 
     def _key(self, digest: bytes) -> bytes:

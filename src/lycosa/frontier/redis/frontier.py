@@ -23,27 +23,13 @@ from lycosa.errors import BackendLost
 from lycosa.frontier.gathering import Gathering
 from lycosa.frontier.poison import readable_history
 from lycosa.frontier.records import site_notes
-from lycosa.frontier.redis import server_check
+from lycosa.frontier.redis import mail, server_check
 from lycosa.frontier.redis.address import parse_address
 from lycosa.frontier.redis.addresses import SharedAddresses
 from lycosa.frontier.redis.connection import Connection
 from lycosa.frontier.redis.contents import SharedContents
 from lycosa.frontier.redis.crawl import Crawl, open_crawl
 from lycosa.frontier.redis.lending import Lending
-from lycosa.frontier.redis.mail import (
-    Found,
-    GiveLentBack,
-    Handed,
-    LentSettled,
-    MailReader,
-    Message,
-    Readmit,
-    Release,
-    SettleLent,
-    Wish,
-    box_of,
-    read_together,
-)
 from lycosa.frontier.redis.membership import Member, Membership
 from lycosa.frontier.redis.overview import NEVER, NOTHING_TO_DO, Overview
 from lycosa.frontier.redis.ownership import Ownership
@@ -247,7 +233,7 @@ class RedisFrontier:
             if partition := self._ownership.partitions.get(number):
                 queued += await self._readmit(partition)
             else:
-                await self._routing.post(number, Readmit(number))
+                await self._routing.post(number, mail.Readmit(number))
         return queued
 
     async def _readmit(self, partition: Partition) -> int:
@@ -302,16 +288,9 @@ class RedisFrontier:
             if self._crawl:
                 return
             await self._connection.reach()
-            found = await server_check.conditions(self._connection)
-            for condition in found:
-                server_check.refuse_what_cannot_work(condition)
-            self.warnings = [sentence for condition in found for sentence in server_check.warnings(condition)]
+            self.warnings = await server_check.examine(self._connection)
             for warning in self.warnings:
                 logger.warning("frontier: %s", warning)
-            replicas = self.address.replicas
-            self._connection.replicas = (
-                min(1, *(condition.replicas for condition in found), 1) if replicas is None else replicas
-            )
             crawl = await open_crawl(self._connection, self._known_as)
             self._make_parts(crawl)
             await self._join()
@@ -347,7 +326,7 @@ class RedisFrontier:
         self._offset = self._membership.outlook.now - self._clock()
         self._beat_at = machine_clock()
         tag = self.address.tag()
-        self._box = MailReader(self._connection, tag, box_of(tag, self._membership.nonce))
+        self._box = mail.MailReader(self._connection, tag, mail.box_of(tag, self._membership.nonce))
         await self._share_out()
 
     async def _live(self) -> None:
@@ -409,7 +388,7 @@ class RedisFrontier:
 
     async def _read_mail(self) -> bool:
         readers = [self._box, *(partition.inbox for partition in self._ownership.partitions.values())]
-        for reader, messages in zip(readers, await read_together(self._connection, readers), strict=True):
+        for reader, messages in zip(readers, await mail.read_together(self._connection, readers), strict=True):
             for message in messages:
                 await self._act_upon(message)
             if reader.has_read:
@@ -417,26 +396,26 @@ class RedisFrontier:
                 self._tell()
         return any(reader.has_read for reader in readers)
 
-    async def _act_upon(self, message: Message) -> None:
+    async def _act_upon(self, message: mail.Message) -> None:
         match message:
-            case Found():
+            case mail.Found():
                 await self._routing.spread(message.targets, message.news)
-            case SettleLent():
+            case mail.SettleLent():
                 late = await self._routing.settle(message.settlements)
-                await self._lending.tell(message.machine, LentSettled(message.question, late))
-            case GiveLentBack():
+                await self._lending.tell(message.machine, mail.LentSettled(message.question, late))
+            case mail.GiveLentBack():
                 for token in message.tokens:
                     await self._routing.give_back(token, message.address, message.until)
-            case Release():
+            case mail.Release():
                 await self._ownership.release([message.node], message.tokens)
-            case Readmit():
+            case mail.Readmit():
                 if partition := self._ownership.partitions.get(message.partition):
                     await self._readmit(partition)
-            case LentSettled():
+            case mail.LentSettled():
                 self._lending.answered(message)
-            case Wish():
+            case mail.Wish():
                 self._lending.hear(message)
-            case Handed():
+            case mail.Handed():
                 self._lending.accept(message)
 
     # ---- small things

@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from itertools import count
 
 from msgspec.structs import replace
@@ -38,33 +40,24 @@ from lycosa.model import Lease, Settlement
 ANSWER_SECONDS = 10.0
 
 
+@dataclass(eq=False, repr=False)
 class Lending:
     """What our workers have from other machines, and what theirs would take from us."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        crawl: Crawl,
-        rules: FrontierRules,
-        clock: Clock,
-        membership: Membership,
-        ownership: Ownership,
-        contents: SharedContents,
-    ) -> None:
-        self._connection = connection
-        self._address = connection.address
-        self._crawl = crawl
-        self._rules = rules
-        self._clock = clock
-        self._membership = membership
-        self._ownership = ownership
-        self._contents = contents
-        self._wishes: dict[int, int] = {}  # leases that workers of other machines would take
-        self._wished: dict[int, int] = {}  # what ours would take, as the others will be told
-        self._handed: dict[int, list[Lease]] = defaultdict(list)  # for our workers, not yet taken by them
-        self._lent: dict[int, int] = {}  # tokens of leases that our workers have from others, and the worker
-        self._answers: dict[int, asyncio.Future[list[int]]] = {}
-        self._questions = count(1)
+    _connection: Connection
+    _crawl: Crawl
+    _rules: FrontierRules
+    _clock: Clock
+    _membership: Membership
+    _ownership: Ownership
+    _contents: SharedContents
+
+    _wishes: dict[int, int] = field(default_factory=dict)  # leases that workers of other machines would take
+    _wished: dict[int, int] = field(default_factory=dict)  # what ours would take, as the others will be told
+    _handed: dict[int, list[Lease]] = field(default_factory=lambda: defaultdict(list))  # not yet taken by our workers
+    _lent: dict[int, int] = field(default_factory=dict)  # tokens of what our workers have from others, and the worker
+    _answers: dict[int, asyncio.Future[list[int]]] = field(default_factory=dict)
+    _questions: Iterator[int] = field(default_factory=lambda: count(1))
 
     # ---- from others
 
@@ -194,9 +187,9 @@ class Lending:
 
     async def tell(self, nonce: str, message: Message) -> None:
         """Put a message into a machine's box."""
-        tag = self._address.tag()
+        tag = self._connection.address.tag()
         await post(self._connection, tag, box_of(tag, nonce), message, is_kept=False)
 
     async def _post(self, number: int, message: Message) -> None:
-        tag = self._address.tag(number)
+        tag = self._connection.address.tag(number)
         await post(self._connection, tag, inbox_of(tag), message)

@@ -26,6 +26,17 @@ class Condition(msgspec.Struct, frozen=True):
     settings: dict[str, str]  # empty if the server does not tell
 
 
+async def examine(connection: Connection) -> list[str]:
+    """See that the servers will do, and how many replicas confirm a write. Returns what they could lose, and when."""
+    found = await conditions(connection)
+    for condition in found:
+        refuse_what_cannot_work(condition)
+    replicas = connection.address.replicas
+    fewest = min((condition.replicas for condition in found), default=1)
+    connection.replicas = min(1, fewest) if replicas is None else replicas
+    return [sentence for condition in found for sentence in warnings(condition)]
+
+
 async def conditions(connection: Connection) -> list[Condition]:
     """How the servers of a frontier are set up. They must answer now: nothing has begun that could wait."""
     try:
