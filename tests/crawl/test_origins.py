@@ -33,7 +33,8 @@ ORDINARY: dict[str, Any] = {"retry_after_seconds": None}
 with_disk = ["rocks", "redis"]
 
 
-@pytest.fixture(params=["memory", *with_disk])
+# In memory it is the same scheduler over other tables, whose contract they keep.
+@pytest.fixture(params=[pytest.param("memory", marks=pytest.mark.full), *with_disk])
 def frontier(request: pytest.FixtureRequest) -> Iterator[str]:
     """Where the queue lives, as the operator names it."""
     if request.param != "redis":

@@ -5,17 +5,20 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lycosa import Crawler
+from lycosa import Crawler, build
 from lycosa.crawl import session
 from lycosa.crawl.session import NO_CONTACT, _is_at_home
 from lycosa.errors import SettingsError
+from lycosa.inspect.seeds import missed_seeds
 from lycosa.settings import Settings
 from lycosa.simweb import HandWeb
+from lycosa.store.folder import CrawlFolder
 from lycosa.url.canonical import parse_seeds
 
 from .conftest import hand_settings
@@ -66,10 +69,10 @@ async def test_a_queue_in_memory_leaves_none_behind_and_needs_none(web: HandWeb,
     assert (await crawler_of(web, [], space / "c", frontier="memory").run()).pages == 2
 
 
-@pytest.mark.parametrize("damage", [b"", b"\n\n", b"\xff\xfe\x00"], ids=["empty", "blank", "not UTF-8"])
+@pytest.mark.parametrize("damage", [b"", b"http://\xff/\n"], ids=["empty", "not UTF-8"])
 async def test_seeds_that_cannot_be_read_are_an_error(web: HandWeb, space: Path, damage: bytes) -> None:
     await crawler_of(web, some_pages(web, 1), space / "c").run()
-    (space / "c" / "seeds.txt").write_bytes(damage.strip(b"\n") if damage == b"" else damage)
+    (space / "c" / "seeds.txt").write_bytes(damage)
     with pytest.raises(SettingsError, match=r"seed"):
         await crawler_of(web, [], space / "c").run()
 
@@ -86,38 +89,30 @@ def test_settings_that_are_gone_are_an_error_and_never_defaults(tmp_path: Path) 
 # ---- seeds
 
 
+class Killed(BaseException):
+    """As good as a kill: nothing catches it."""
+
+
 async def test_seeds_that_a_killed_crawl_did_not_plant_are_planted_by_the_next(
     web: HandWeb, space: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seeds = some_pages(web, 7)
-    monkeypatch.setattr(session, "SEEDS_AT_ONCE", 2)
-    real, calls = session.note_planted, 0
+    plant, calls = build.seed_targets, count(1)
 
-    class Killed(BaseException):
-        pass
-
-    def targets_until_killed(*arguments: Any) -> Any:
-        nonlocal calls
-        calls += 1
-        if calls == 3:
+    def killed_at_the_third(settings: Settings, seeds: Any, key: bytes) -> Any:
+        if next(calls) == 3:
             raise Killed
-        return plant(*arguments)
+        return plant(settings, seeds, key)
 
-    crawler = crawler_of(web, seeds, space / "c")
-    from lycosa import build
-
-    plant = build.seed_targets
-    monkeypatch.setattr(build._Wiring, "seed_targets", staticmethod(targets_until_killed))
-    with pytest.raises(Killed):
-        await crawler.run()
-    monkeypatch.undo()
-    assert real is session.note_planted
+    seeds = some_pages(web, 7)
+    with monkeypatch.context() as patch:
+        patch.setattr(session, "SEEDS_AT_ONCE", 2)
+        patch.setattr(build._Wiring, "seed_targets", staticmethod(killed_at_the_third))
+        with pytest.raises(Killed):
+            await crawler_of(web, seeds, space / "c").run()
     assert (await crawler_of(web, [], space / "c").run()).pages == 7
 
 
 async def test_seeds_are_planted_once(web: HandWeb, space: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from lycosa import build
-
     plant, planted = build.seed_targets, list[str]()
 
     def noted(settings: Settings, seeds: Any, key: bytes) -> Any:
@@ -138,6 +133,40 @@ def test_seeds_that_are_not_utf_8_are_named_in_a_sentence(tmp_path: Path) -> Non
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr.startswith(f"lycosa: {seeds}: the seeds are not UTF-8")
     assert len(ended.stderr.splitlines()) == 1
+
+
+async def test_seeds_that_gave_no_page_are_named_with_a_remedy(web: HandWeb, space: Path) -> None:
+    good = web.page("http://good.test/", page("/gone", title="Good"))
+    gone = good.replace("good", "gone") + "missing"
+    web.page("http://gone.test/", page(title="Not the seed"))
+    forbidden = web.page("http://forbidden.test/", page(title="Secret"))
+    web.robots("forbidden.test", "User-agent: *\nDisallow: /")
+    moved = web.redirect("http://moved.test/", gone)
+    await crawler_of(web, [good, gone, forbidden, moved], space / "c").run()
+    missed = {each.seed: each for each in missed_seeds(CrawlFolder(space / "c"))}
+    assert set(missed) == {gone, forbidden, moved}
+    assert (missed[gone].outcome, missed[gone].reason, missed[gone].detail) == ("failed", "status", "404")
+    assert (missed[moved].url, missed[moved].reason) == (gone, "status")
+    assert missed[forbidden].reason == "robots"
+    assert "ask there" in missed[forbidden].sentence()
+    assert f"(led to {gone})" in missed[moved].sentence()
+
+
+async def test_a_seed_that_came_at_the_second_try_is_not_missed(web: HandWeb, space: Path) -> None:
+    seed = web.page("http://a.test/", page(title="Later"), status=503)
+    tried = []
+    async for visit in crawler_of(web, [seed], space / "c", retry_after_seconds=(0.5,)).outcomes():
+        tried.append(visit.status)
+        web.page("http://a.test/", page(title="Later"))
+    assert tried == [503, 200]
+    assert missed_seeds(CrawlFolder(space / "c")) == []
+
+
+def test_a_crawl_that_was_not_let_to_its_only_seed_does_not_end_well(tmp_path: Path) -> None:
+    ended = command("http://127.0.0.1:9/", "--folder", str(tmp_path / "c"))
+    assert ended.returncode == 3
+    assert "1 of the seeds gave no page" in ended.stdout
+    assert "--open-network" in ended.stdout
 
 
 # ---- whom to write to
@@ -180,7 +209,7 @@ async def test_a_crawl_without_a_contact_says_so_once(
 def test_a_crawl_whose_output_goes_nowhere_ends_as_it_would(web: HandWeb, space: Path, closed: str) -> None:
     ended = _shell(f'"$@" {closed}', space, "--max-pages", "0")
     assert "Traceback" not in ended.stderr
-    assert ended.returncode == 0
+    assert ended.returncode == 3, "its only seed cannot be reached"
 
 
 def _shell(line: str, space: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

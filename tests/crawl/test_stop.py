@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from lycosa.cli.main import main
 from lycosa.simweb import WebPlan
 
 from . import evidence
@@ -255,8 +256,15 @@ def test_hosts_without_readable_robots_leave_a_crawl_incomplete(space: Path) -> 
         (["http://a.test/", "--frontier", "paper"], "no such kind 'paper'"),
     ],
 )
-def test_settings_that_cannot_be_are_refused_with_a_sentence(space: Path, arguments: list[str], sentence: str) -> None:
-    ended = Running(["crawl", "--folder", str(space / "c"), *arguments], space / "c").end()
+def test_settings_that_cannot_be_are_refused_with_a_sentence(
+    space: Path, arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["crawl", "--folder", str(space / "c"), *arguments]) == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_command_that_is_refused_says_so_and_nothing_else(space: Path) -> None:
+    ended = Running(["crawl", "--folder", str(space / "c")], space / "c").end()
     assert ended.exit_code == 2, ended.said
-    assert sentence in ended.said
+    assert "no seeds" in ended.said
     assert "Traceback" not in ended.said

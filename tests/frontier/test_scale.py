@@ -19,7 +19,7 @@ def fill(folder: Path, urls: int) -> dict[str, float]:
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-@pytest.mark.parametrize("urls", [200_000, pytest.param(1_000_000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("urls", [100_000, pytest.param(1_000_000, marks=pytest.mark.full)])
 def test_queued_urls_stay_on_disk(folder: Path, urls: int, record_property: Any) -> None:
     figures = fill(folder, urls)
     for row in ("G14", "F12"):

@@ -242,14 +242,17 @@ TestSharingTwins = SharingTwins.TestCase
 TestTwins.settings = TestSharingTwins.settings = settings(STEADY, max_examples=6)
 
 
-@pytest.mark.full
-class TestManyTwins(Twins.TestCase):  # type: ignore[name-defined,misc]
-    settings = settings(STEADY, max_examples=50)
+class ManyTwins(Twins):
+    """More of the same stories."""
 
 
-@pytest.mark.full
-class TestManySharingTwins(SharingTwins.TestCase):  # type: ignore[name-defined,misc]
-    settings = settings(STEADY, max_examples=50)
+class ManySharingTwins(SharingTwins):
+    """More of the same stories."""
+
+
+TestManyTwins = pytest.mark.full(ManyTwins.TestCase)
+TestManySharingTwins = pytest.mark.full(ManySharingTwins.TestCase)
+TestManyTwins.settings = TestManySharingTwins.settings = settings(STEADY, max_examples=50)
 
 
 # ---- long ones

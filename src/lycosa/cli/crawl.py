@@ -48,7 +48,7 @@ examples:
   lycosa crawl --folder broad          go on where it stopped
   lycosa crawl https://example.org/ --frontier redis://10.0.0.1/0?crawl=web      the same on every machine
 
-exit codes: 0 finished, 1 backend lost, 2 bad settings, 3 stopped or incomplete (the same command goes on)
+exit codes: 0 finished, 1 backend lost, 2 bad settings, 3 stopped, incomplete, or a seed gave no page
 """
 
 
@@ -132,6 +132,7 @@ async def _crawl(options: argparse.Namespace, session: Session, tally: Tally, se
 
     from lycosa.cli.printing import standard_output
     from lycosa.crawl.session import Ending
+    from lycosa.inspect.seeds import missed_seeds
     from lycosa.observe.progress import Progress, summary
 
     loop = asyncio.get_running_loop()
@@ -141,7 +142,9 @@ async def _crawl(options: argparse.Namespace, session: Session, tally: Tally, se
     style: Style = "json" if options.json else "quiet" if options.quiet else "human"
     async with Progress(session, tally, style):
         ending = await session.run(seeds, revisit=options.revisit)
-    facts = summary(session, tally, options.folder, ending)
+    # Of a crawl that many machines share this folder has a part only.
+    missed = missed_seeds(session.folder) if ending is Ending.FINISHED and not session.folder.seat else []
+    facts = summary(session, tally, options.folder, ending, missed)
     with standard_output():
         if options.json:
             print(msgspec.json.encode(facts).decode())
@@ -149,7 +152,7 @@ async def _crawl(options: argparse.Namespace, session: Session, tally: Tally, se
             facts.show()
     if session.settings.report:
         await asyncio.to_thread(_write_report, session.folder)
-    return 0 if ending is Ending.FINISHED else 3
+    return 0 if ending is Ending.FINISHED and not missed else 3
 
 
 def _write_report(folder: CrawlFolder) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Literal
 
@@ -18,6 +19,8 @@ from rich.text import Text
 
 from lycosa.crawl.session import Ending, Session
 from lycosa.inspect.reasons import sentence_of
+from lycosa.inspect.seeds import MissedSeed
+from lycosa.inspect.wording import visible
 from lycosa.observe.tally import Tally
 from lycosa.ports import Counts
 
@@ -142,6 +145,7 @@ class CrawlSummary(msgspec.Struct, frozen=True):
     reasons: list[Times]  # the most frequent first
     troubled: list[OriginAside]
     recovered_rows: int
+    missed_seeds: list[MissedSeed] = []
 
     def show(self) -> None:
         console = Console(highlight=False)
@@ -158,6 +162,7 @@ class CrawlSummary(msgspec.Struct, frozen=True):
             console.print("  why visits of this run gave nothing, each try counted:")
         for each in self.reasons[:MAX_SHOWN]:
             console.print(f"  {each.times:>7,} x {sentence_of(each.reason, each.detail)}", markup=False)
+        self._show_missed_seeds(console)
         if self.queued or self.delayed:
             console.print(
                 f"  {self.queued:,} URLs are queued and {self.delayed:,} wait for a retry: the same command goes on"
@@ -168,6 +173,14 @@ class CrawlSummary(msgspec.Struct, frozen=True):
         if self.recovered_rows:
             console.print(f"  {self.recovered_rows:,} rows of an earlier run were recovered")
         console.print(f"  in [bold]{self.folder}[/]: warc/ pages/ links/ report.html", soft_wrap=True)
+
+    def _show_missed_seeds(self, console: Console) -> None:
+        if self.missed_seeds:
+            console.print(f"  [bold red]{len(self.missed_seeds):,} of the seeds gave no page[/]:")
+        for each in self.missed_seeds[:MAX_SHOWN]:
+            console.print(f"    {visible(each.sentence())}", markup=False, soft_wrap=True)
+        if (more := len(self.missed_seeds) - MAX_SHOWN) > 0:
+            console.print(f"    and {more:,} more: `lycosa query` finds them in pages, where depth = 0")
 
     def _show_troubled(self, console: Console) -> None:
         if self.troubled:
@@ -181,7 +194,9 @@ class CrawlSummary(msgspec.Struct, frozen=True):
             console.print(f"    and {more:,} more: `lycosa status` lists them")
 
 
-def summary(session: Session, tally: Tally, place: object, ending: Ending) -> CrawlSummary:
+def summary(
+    session: Session, tally: Tally, place: object, ending: Ending, missed: Sequence[MissedSeed] = ()
+) -> CrawlSummary:
     """The figures at the end of a crawl."""
     counts = session.counts()
     seconds = tally.seconds()
@@ -213,6 +228,7 @@ def summary(session: Session, tally: Tally, place: object, ending: Ending) -> Cr
             for origin, trouble in tally.troubled.items()
         ],
         recovered_rows=session.recovery.rows if session.recovery else 0,
+        missed_seeds=list(missed),
         **{name: getattr(counts, name) for name in names},
     )
 
