@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make demo    crawl a simulated web without a network, and compare with its truth"
-	@echo "make check   style, types and every test that starts no process: in a minute"
+	@echo "make check   style, types and the tests that start no process, but for the longest: in a minute"
 	@echo "make test    all checks: style, types, all tests"
 	@echo "make test-hostile  everything hostile, the long tests too, as one table of guarantees (half an hour)"
 	@echo "make coverage  the tests once more, with the lines and branches they reach (three times as long)"
@@ -42,7 +42,7 @@ demo: $(RUNS)
 	$(BIN)/lycosa demo
 
 check: lint
-	LYCOSA_FUZZ_EXAMPLES=20 $(BIN)/pytest -n 2 --dist worksteal -m "not process and not full" --no-processes \
+	LYCOSA_FUZZ_EXAMPLES=20 $(BIN)/pytest -n 2 --dist worksteal -m "not process and not long and not full" --no-processes \
 		--hypothesis-profile=quick --named-skips-only
 
 # Most tests wait for processes and servers of their own, so four at a time fit on two cores.

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from .processes import NoProcesses, mark_starters
+from .processes import NoProcesses, mark_by_lists
 from .skips import NamedSkips
 
 settings.register_profile(
@@ -38,7 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    mark_starters(items)
+    mark_by_lists(items)
 
 
 class NotBuilt(pytest.Item):

@@ -1,5 +1,5 @@
-"""Which tests start processes: they get the mark `process`. Under --no-processes any other that starts one fails, so
-that the list stays true.
+"""What `make check` leaves out: tests that start processes (the mark `process`) and those that compute for seconds (the
+mark `long`). Under --no-processes any other that starts a process fails, so that the first list stays true.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ STARTERS = (
     "crawl/test_origins.py::*",
     "crawl/test_poison.py::*",
     "crawl/test_shortage.py::*",
+    "crawl/test_start.py::*",
     "crawl/test_stop.py::*",
     "crawl/test_understood.py::*",
     "frontier/test_poisoned.py::*",
@@ -52,13 +53,39 @@ STARTERS = (
     "store/test_warc.py::test_a_closed_file_passes_gunzip*",
     "test_built.py::*",
 )
+# A tenth of the tests that start no process, and half of their time.
+LONG = (
+    "audit/test_planted.py::*",
+    "bench/test_experiments.py::*",
+    "fetch/test_curl.py::test_two_thousand_connections*",
+    "fetch/test_malformed.py::test_a_damaged_coding*",
+    "frontier/test_bloom.py::*",
+    "frontier/test_queue.py::*",
+    "frontier/test_twins.py::*",
+    "hostile/test_security.py::test_the_source_has_no_pickle*",
+    "hostile/test_sites.py::*",
+    "hostile/test_tarpits.py::*",
+    "page/test_parser.py::test_any_bytes_make_a_page*",
+    "page/test_readers.py::*soup*",
+    "page/test_readers.py::test_what_is_read_of_a_body*",
+    "page/test_sitemap.py::test_a_bomb_takes_little_memory*",
+    "page/test_sitemap.py::test_endless_tags_are_cut*",
+    "policy/test_balance.py::test_domains_are_spread*",
+    "simweb/test_layout.py::*",
+    "simweb/test_render.py::*",
+    "simweb/test_web.py::*",
+    "store/test_read.py::test_what_was_put*",
+    "store/test_shipper.py::test_readers_at_the_same_time*",
+)
 STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system"}
 
 
-def mark_starters(items: list[pytest.Item]) -> None:
+def mark_by_lists(items: list[pytest.Item]) -> None:
     for item in items:
-        if any(fnmatchcase(item.nodeid.removeprefix("tests/"), pattern) for pattern in STARTERS):
-            item.add_marker("process")
+        place = item.nodeid.removeprefix("tests/")
+        for mark, patterns in (("process", STARTERS), ("long", LONG)):
+            if any(fnmatchcase(place, pattern) for pattern in patterns):
+                item.add_marker(mark)
 
 
 class NoProcesses:

@@ -112,7 +112,8 @@ async def test_a_page_that_takes_too_much_memory_ends_its_own_visit(web: HandWeb
     bad = web.page("http://a.test/bad", page(title="poison: greedy") + " " * BIG_BODY_BYTES)
     good = web.page("http://a.test/good", page(title="good") + " " * BIG_BODY_BYTES)
     ended = await crawled(web, space / "c", bad, good, max_parse_memory_bytes=64 * 1024 * 1024)
-    assert ended.exit_code == 0, ended.said
+    assert [each["seed"] for each in ended.summary["missed_seeds"]] == [bad]
+    assert ended.exit_code == 3, ended.said
     outcomes = histories(space / "c")
     assert outcomes[bad] == (OutcomeKind.CRASHED, "memory-limit", "64 MiB")
     assert outcomes[good][0] is OutcomeKind.STORED

@@ -280,6 +280,18 @@ async def test_a_write_takes_effect_though_nobody_waits_for_it_any_more(proxy: P
         assert await host(tables, 1) == b"x"
 
 
+async def test_nobody_is_left_waiting_for_a_channel_that_is_closed(server: RedisServer) -> None:
+    async with machine(server.address) as one:
+        (tables,) = one.tables
+        written = tables.write(hosts({1: b"x"}))
+        # Before the first step of whatever would have carried it out.
+        await one.channels[0].close()
+        with pytest.raises(BackendLost, match="the frontier was closed"):
+            await written
+        with pytest.raises(BackendLost, match="the frontier was closed"):
+            await tables.write(hosts({1: b"y"}))
+
+
 async def test_a_content_is_written_with_its_batch_wherever_it_belongs(server: RedisServer) -> None:
     async with machine(server.address) as one:
         await one.tables.pop().close()

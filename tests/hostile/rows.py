@@ -106,7 +106,7 @@ ELSEWHERE: dict[str, list[str]] = {
     "P3": ["crawl/test_exact.py::test_crawl_delays", "frontier/test_rocks.py::TestRocksFrontier::test_the_crawl_delay"],
     "P9": ["crawl/test_visits.py::test_a_revisit_asks_for_changes_only"],
     "P10": [
-        "policy/test_usage.py",
+        "robots/test_usage.py",
         "crawl/test_visits.py::test_what_a_site_wants",
         "cli/test_export.py::test_pages_are_left_out",
     ],

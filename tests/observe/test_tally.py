@@ -47,7 +47,14 @@ def test_what_is_kept_of_origins_in_trouble_is_bounded() -> None:
 
 def summary_with(*troubled: OriginAside) -> CrawlSummary:
     fields = {field.name: 0 for field in msgspec.structs.fields(CrawlSummary)}
-    words = {"ending": "incomplete", "folder": "crawl", "reasons": [], "seconds": 1.0, "pages_per_second": 1.0}
+    words = {
+        "ending": "incomplete",
+        "folder": "crawl",
+        "reasons": [],
+        "missed_seeds": [],
+        "seconds": 1.0,
+        "pages_per_second": 1.0,
+    }
     return msgspec.convert(
         {**fields, **words, "troubled": [msgspec.to_builtins(each) for each in troubled]}, CrawlSummary
     )

@@ -78,10 +78,14 @@ class Channel:
 
     async def close(self) -> None:
         """Let go of the server. Whoever still waits for it gets `BackendLost`."""
+        self._abandon(BackendLost("the frontier was closed"))
         if self._running:
             self._running.cancel()
             with suppress(asyncio.CancelledError):
                 await self._running
+            # A task that is cancelled before its first step does not even learn of it.
+            self._running = None
+            self._gather().drop_lost()
         self._disconnect()
 
     # ---- rounds
@@ -107,15 +111,18 @@ class Channel:
                     return
                 await self._carry_out(gathered)
         except BaseException as error:
-            # Whatever it was: nobody must wait for an answer that cannot come, or build on what was not written.
-            for member in self._members:
-                member.lost = member.lost or _as_lost(error)
+            self._abandon(error if isinstance(error, BackendLost) else BackendLost(repr(error)))
             gathered.drop_lost()
-            self._gather().drop_lost()
             if not isinstance(error, BackendLost):
                 raise
         finally:
             self._running = None
+
+    def _abandon(self, error: BackendLost) -> None:
+        """Nobody must wait for an answer that cannot come, or build on what was not written."""
+        for member in self._members:
+            member.lost = member.lost or error
+        self._gather().drop_lost()
 
     async def _carry_out(self, gathered: Round) -> None:
         with Patience(self.connection) as patience:
@@ -261,9 +268,3 @@ def _changes(state: bytes | None) -> int:
         return decode_state(state).changes if state else 0
     except UNREADABLE:
         return 0
-
-
-def _as_lost(error: BaseException) -> BackendLost:
-    if isinstance(error, BackendLost):
-        return error
-    return BackendLost("the frontier was closed" if isinstance(error, asyncio.CancelledError) else repr(error))

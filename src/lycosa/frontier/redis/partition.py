@@ -107,8 +107,10 @@ class PartitionOpener:
         """Leave a partition to whoever takes it."""
         try:
             await partition.scheduler.close()
-        finally:
-            await partition.tables.close()
+        except BaseException:
+            partition.tables.let_go()
+            raise
+        await partition.tables.close()
         mine, nobody = encode_fence(partition.fence), encode_fence(Fence(partition.fence.epoch, ""))
         tag = self._connection.address.tag(partition.number)
         await self._connection.run("own", tag, {}, mine, nobody)
