@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from lycosa.model import NO_REASON, Failure, Note, OutcomeKind, Reason, RobotsNews, Settlement
-from lycosa.observe.progress import CrawlSummary, OriginAside
+from lycosa.observe.progress import CrawlSummary, OriginWaiting
 from lycosa.observe.tally import MAX_TROUBLED, OriginTrouble, Tally
 
 DEAD = "http://a.test:3000"
@@ -45,7 +45,7 @@ def test_what_is_kept_of_origins_in_trouble_is_bounded() -> None:
     assert len(tally.troubled) == MAX_TROUBLED
 
 
-def summary_with(*troubled: OriginAside) -> CrawlSummary:
+def summary_with(*troubled: OriginWaiting) -> CrawlSummary:
     fields = {field.name: 0 for field in msgspec.structs.fields(CrawlSummary)}
     words = {
         "ending": "incomplete",
@@ -61,13 +61,13 @@ def summary_with(*troubled: OriginAside) -> CrawlSummary:
 
 
 def test_the_summary_names_the_origins_that_wait_and_why(capsys: pytest.CaptureFixture[str]) -> None:
-    summary_with(OriginAside(DEAD, "connect", "Connection refused", 86_400.0)).show()
+    summary_with(OriginWaiting(DEAD, "connect", "Connection refused", 86_400.0)).show()
     said = capsys.readouterr().out
     assert f"{DEAD}: no connection could be made (Connection refused), to be tried again at 1970-01-02" in said
 
 
 def test_of_many_origins_the_summary_shows_some(capsys: pytest.CaptureFixture[str]) -> None:
-    summary_with(*(OriginAside(f"http://h{number}.test", "timeout", "", 0.0) for number in range(12))).show()
+    summary_with(*(OriginWaiting(f"http://h{number}.test", "timeout", "", 0.0) for number in range(12))).show()
     said = capsys.readouterr().out
     assert said.count(": the answer took too long, ") == 5
     assert "and 7 more" in said

@@ -103,7 +103,7 @@ class Progress:
         return f"{self._session.workers} workers{left} · Ctrl-C stops cleanly"
 
 
-class OriginAside(msgspec.Struct, frozen=True):
+class OriginWaiting(msgspec.Struct, frozen=True):
     """An origin in trouble: its targets are set aside until its robots.txt can be read."""
 
     origin: str
@@ -143,7 +143,7 @@ class CrawlSummary(msgspec.Struct, frozen=True):
     worker_restarts: int
     folder: str
     reasons: list[Times]  # the most frequent first
-    troubled: list[OriginAside]
+    troubled: list[OriginWaiting]
     recovered_rows: int
     missed_seeds: list[MissedSeed] = []
 
@@ -224,7 +224,7 @@ def summary(
         folder=str(place),
         reasons=[Times(reason.code, reason.detail, times) for reason, times in tally.reasons.most_common(20)],
         troubled=[
-            OriginAside(origin, trouble.reason.code, trouble.reason.detail, trouble.next_try_at)
+            OriginWaiting(origin, trouble.reason.code, trouble.reason.detail, trouble.next_try_at)
             for origin, trouble in tally.troubled.items()
         ],
         recovered_rows=session.recovery.rows if session.recovery else 0,
