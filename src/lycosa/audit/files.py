@@ -53,7 +53,7 @@ class KeptRecord(NamedTuple):
     url: str
 
 
-class _RecordMember(NamedTuple):
+class _GzipMember(NamedTuple):
     offset: int
     length: int
     content: bytes
@@ -117,7 +117,7 @@ def _rows(folder: CrawlFolder, path: Path) -> list[AuditRow]:
     return [AuditRow(*values) for values in zip(*columns.values(), strict=True)]
 
 
-def _members(path: Path) -> Iterator[_RecordMember]:
+def _members(path: Path) -> Iterator[_GzipMember]:
     """The gzip members of a file; raises `_Broken` at the first that is not whole."""
     with path.open("rb") as stream:
         offset, data = 0, stream.read(_STEP)
@@ -133,14 +133,12 @@ def _members(path: Path) -> Iterator[_RecordMember]:
                 taken += len(data)
                 data = stream.read(_STEP) if not inflater.eof else b""
             length = taken - len(inflater.unused_data)
-            yield _RecordMember(offset, length, b"".join(parts))
+            yield _GzipMember(offset, length, b"".join(parts))
             offset += length
             data = inflater.unused_data or stream.read(_STEP)
 
 
-def _look_at(
-    folder: CrawlFolder, file: str, member: _RecordMember, kept: list[KeptRecord], report: AuditReport
-) -> None:
+def _look_at(folder: CrawlFolder, file: str, member: _GzipMember, kept: list[KeptRecord], report: AuditReport) -> None:
     head, blank, rest = member.content.partition(b"\r\n\r\n")
     version, *lines = head.decode("utf-8", "replace").split("\r\n")
     fields = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}

@@ -71,7 +71,7 @@ class SlowHost(msgspec.Struct, frozen=True):
     max_seconds: float
 
 
-class LongQueue(msgspec.Struct, frozen=True):
+class HostQueued(msgspec.Struct, frozen=True):
     """A host with something left in its queue."""
 
     host: str
@@ -102,7 +102,7 @@ class Figures(msgspec.Struct, frozen=True):
     hosts: list[Share]
     troubled: list[TroubledHost]
     slow: list[SlowHost]
-    queues: list[LongQueue]
+    queues: list[HostQueued]
     duplicates: list[Share]
     missing: str  # what the installation that writes the report lacks
 
@@ -231,7 +231,7 @@ def _slow(ask: _Asker) -> list[SlowHost]:
     return [SlowHost(*row) for row in rows]
 
 
-def _frontier(folder: CrawlFolder) -> tuple[Counts, list[LongQueue]]:
+def _frontier(folder: CrawlFolder) -> tuple[Counts, list[HostQueued]]:
     """Where all known URLs are, and the longest queues."""
     try:
         return _frontier_figures(folder)
@@ -240,7 +240,7 @@ def _frontier(folder: CrawlFolder) -> tuple[Counts, list[LongQueue]]:
         return Counts(), []
 
 
-def _frontier_figures(folder: CrawlFolder) -> tuple[Counts, list[LongQueue]]:
+def _frontier_figures(folder: CrawlFolder) -> tuple[Counts, list[HostQueued]]:
     from heapq import nlargest
 
     with opened_view(folder) as view:
@@ -251,7 +251,7 @@ def _frontier_figures(folder: CrawlFolder) -> tuple[Counts, list[LongQueue]]:
         is_listed = counts.queued > 0 and view.crew is None
         hosts = (host for host in view.hosts() if host.queued) if is_listed else iter(())
         longest = nlargest(TOP, hosts, key=lambda host: host.queued)
-        return counts, [LongQueue(host.name, host.queued, host.visits, host.failures) for host in longest]
+        return counts, [HostQueued(host.name, host.queued, host.visits, host.failures) for host in longest]
 
 
 def _seconds(seconds: float) -> str:
