@@ -9,6 +9,7 @@ more memory at an error of 1 % (bench/bloom.py).
 from __future__ import annotations
 
 from array import array
+from functools import lru_cache
 from math import ceil, exp, log
 
 import numpy as np
@@ -130,6 +131,7 @@ class BloomFilter:
         return 8 * len(self._words)
 
 
+@lru_cache(maxsize=256)
 def _blocked_error(bits_per_item: float, hashes: int) -> float:
     """The error with one 64-bit word per item: words are hit unevenly (Poisson), the full ones dominate."""
     mean = WORD_BITS / bits_per_item
@@ -140,6 +142,7 @@ def _blocked_error(bits_per_item: float, hashes: int) -> float:
     return error
 
 
+@lru_cache(maxsize=4)
 def _patterns(index_bits: int, bits_set: int) -> list[int]:
     """One 64-bit pattern with `bits_set` bits for each index; the same in every run, for saved filters."""
     if bits_set == 1:
