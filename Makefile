@@ -42,7 +42,7 @@ demo: $(RUNS)
 	$(BIN)/lycosa demo
 
 check: lint
-	LYCOSA_FUZZ_EXAMPLES=20 $(BIN)/pytest -n 3 --dist worksteal -m "not process and not long and not full" --no-processes \
+	LYCOSA_FUZZ_EXAMPLES=20 $(BIN)/pytest -n 2 --dist worksteal -m "not process and not long and not full" --no-processes \
 		--hypothesis-profile=quick --named-skips-only
 
 # Most tests wait for processes and servers of their own, so four at a time fit on two cores.

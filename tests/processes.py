@@ -1,5 +1,5 @@
-"""What `make check` leaves out: tests that start processes (the mark `process`) and those that compute for seconds (the
-mark `long`). Under --no-processes any other that starts a process fails, so that the first list stays true.
+"""What `make check` leaves out: tests that start processes (the mark `process`) and those that compute or wait for
+seconds (the mark `long`). Under --no-processes any other that starts a process fails, so the first list stays true.
 """
 
 from __future__ import annotations
@@ -57,11 +57,15 @@ STARTERS = (
 LONG = (
     "audit/test_planted.py::*",
     "bench/test_experiments.py::*",
+    "crawl/test_robots_answers.py::test_rules_that_expire*",
+    "crawl/test_visits.py::test_a_host_that_asks_for_time*",
+    "dedupe/test_quality.py::*",
     "fetch/test_curl.py::test_two_thousand_connections*",
     "fetch/test_malformed.py::test_a_damaged_coding*",
     "frontier/test_bloom.py::*",
     "frontier/test_queue.py::*",
     "frontier/test_twins.py::*",
+    "hostile/test_politeness.py::*",
     "hostile/test_security.py::test_the_source_has_no_pickle*",
     "hostile/test_sites.py::*",
     "hostile/test_tarpits.py::*",
