@@ -86,6 +86,16 @@ def test_settings_that_are_gone_are_an_error_and_never_defaults(tmp_path: Path) 
     assert command("http://127.0.0.1:9/", "--folder", str(tmp_path)).returncode == 2
 
 
+async def test_a_damaged_table_is_said_in_a_sentence(web: HandWeb, space: Path) -> None:
+    await crawler_of(web, some_pages(web, 2), space / "c").run()
+    (part,) = (space / "c" / "pages").glob("*.parquet")
+    part.write_bytes(part.read_bytes()[:100])
+    ended = command("--folder", str(space / "c"), "--quiet")
+    assert ended.returncode == 3
+    assert ended.stderr.startswith(f"lycosa: {space / 'c'}: its tables cannot be read")
+    assert "Traceback" not in ended.stderr
+
+
 # ---- seeds
 
 
@@ -206,7 +216,7 @@ async def test_a_crawl_without_a_contact_says_so_once(
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "| true", "> /dev/full"])
-def test_a_crawl_whose_output_goes_nowhere_ends_as_it_would(web: HandWeb, space: Path, closed: str) -> None:
+def test_a_crawl_whose_output_goes_nowhere_ends_as_it_would(space: Path, closed: str) -> None:
     ended = _shell(f'"$@" {closed}', space, "--max-pages", "0")
     assert "Traceback" not in ended.stderr
     assert ended.returncode == 3, "its only seed cannot be reached"

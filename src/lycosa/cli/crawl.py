@@ -132,6 +132,7 @@ async def _crawl(options: argparse.Namespace, session: Session, tally: Tally, se
 
     from lycosa.cli.printing import standard_output
     from lycosa.crawl.session import Ending
+    from lycosa.inspect.opened import readable_tables
     from lycosa.inspect.seeds import missed_seeds
     from lycosa.observe.progress import Progress, summary
 
@@ -143,7 +144,8 @@ async def _crawl(options: argparse.Namespace, session: Session, tally: Tally, se
     async with Progress(session, tally, style):
         ending = await session.run(seeds, revisit=options.revisit)
     # Of a crawl that many machines share this folder has a part only.
-    missed = missed_seeds(session.folder) if ending is Ending.FINISHED and not session.folder.seat else []
+    with readable_tables(session.folder):
+        missed = missed_seeds(session.folder) if ending is Ending.FINISHED and not session.folder.seat else []
     facts = summary(session, tally, options.folder, ending, missed)
     with standard_output():
         if options.json:
@@ -151,7 +153,8 @@ async def _crawl(options: argparse.Namespace, session: Session, tally: Tally, se
         elif not options.quiet:
             facts.show()
     if session.settings.report:
-        await asyncio.to_thread(_write_report, session.folder)
+        with readable_tables(session.folder):
+            await asyncio.to_thread(_write_report, session.folder)
     return 0 if ending is Ending.FINISHED and not missed else 3
 
 

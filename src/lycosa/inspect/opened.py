@@ -57,10 +57,17 @@ def _opened_frontier(address: str) -> Iterator[OpenedCrawl]:
 
 @contextmanager
 def opened_folder(place: Path | ObjectPlace) -> Iterator[CrawlFolder]:
-    """A crawl while its tables are read; a damaged table is said in a sentence."""
+    """A crawl while its tables are read."""
     folder = open_folder(place)
-    try:
+    with readable_tables(folder):
         yield folder
+
+
+@contextmanager
+def readable_tables(folder: CrawlFolder) -> Iterator[None]:
+    """Around whatever reads the tables of a folder. Raises `LycosaError` if one of them is damaged."""
+    try:
+        yield
     except duckdb.Error as error:
         raise LycosaError(f"{folder.path}: its tables cannot be read: {visible_lines(str(error))}") from error
 
