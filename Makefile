@@ -8,13 +8,15 @@ READY := .venv/.ready
 # Hundreds of processes are started by the tests: none of them shall compile lycosa's modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo wheels check test test-hostile coverage lint docs bench clean
+.PHONY: help demo wheels check test test-hostile test-sites fuzz coverage lint docs bench clean
 
 help:
 	@echo "make demo    crawl a simulated web without a network, and compare with its truth"
 	@echo "make check   style, types and the tests that start no process, but for the longest: in a minute"
 	@echo "make test    all checks: style, types, all tests"
 	@echo "make test-hostile  everything hostile, the long tests too, as one table of guarantees (half an hour)"
+	@echo "make test-sites  65 made-up sites, good and endless, crawled by the real command (a quarter of an hour)"
+	@echo "make fuzz    random input for the compiled reader, guided by coverage, for a minute"
 	@echo "make coverage  the tests once more, with the lines and branches they reach (three times as long)"
 	@echo "make lint    style and types only"
 	@echo "make docs    write docs/commands.md, docs/settings.md and src/lycosa/keywords.py anew"
@@ -51,6 +53,12 @@ test: lint
 
 test-hostile: $(READY)
 	$(BIN)/python -m tests.hostile.table --full
+
+test-sites: $(READY)
+	$(BIN)/python -m tests.site.web.run
+
+fuzz: $(READY)
+	$(BIN)/python -m tests.fuzz.guided --seconds 60
 
 coverage: $(READY)
 	$(BIN)/pytest --cov --cov-report=term

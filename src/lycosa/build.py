@@ -12,6 +12,7 @@ from lycosa.crawl.restart import joined_before, machine_name, note_joined
 from lycosa.crawl.session import Session, Workers
 from lycosa.crawl.settlement import Kept
 from lycosa.crawl.visit import Visitor
+from lycosa.crawl.widening import Follow
 from lycosa.crawl.worker import Worker
 from lycosa.errors import SettingsError
 from lycosa.fetch.curl import CurlFetcher
@@ -193,8 +194,8 @@ def make_discovery(settings: Settings, seeds: Iterable[ParsedUrl], crawl_key: by
 def make_judge(settings: Settings, seeds: list[ParsedUrl], crawl_key: bytes, dispatcher: Dispatcher) -> SiteJudge:
     policy = LinkPolicy.from_settings(settings, seeds, Fingerprinter(crawl_key))
     takes_turns = settings.assignment == "balanced" or has_regions(settings)
-    rules = TrapRules(is_on=settings.traps, domain_pages=settings.domain_pages, is_shared=takes_turns)
-    return SiteJudge(dispatcher, policy, {registered_domain(seed.host) for seed in seeds}, rules)
+    rules = TrapRules(is_on=settings.traps, patience=settings.patience, is_shared=takes_turns)
+    return SiteJudge(dispatcher, policy, rules)
 
 
 def make_worker(
@@ -244,6 +245,20 @@ def page_reader(settings: Settings, folder: CrawlFolder) -> Parse:
     return parse
 
 
+def link_follower(settings: Settings, folder: CrawlFolder, crawl_key: bytes) -> Follow:
+    """Finds on pages that were stored what a visit would find on them now."""
+    parser = page_parser(settings)
+    discovery = make_discovery(settings, folder.read_seeds(), crawl_key)
+
+    def follow(visit: Visit, response: Response) -> list[Target]:
+        directives = [value for name, value in response.headers if name == "x-robots-tag"]
+        page = parser.parse(response.body, response.header("content-type"), directives, url=visit.url)
+        _, found = discovery.of_page(Target(visit.url, visit.host, b"", depth=visit.depth), page)
+        return found
+
+    return follow
+
+
 class _Wiring:
     """The parts of a session, whoever visits in it."""
 
@@ -253,6 +268,7 @@ class _Wiring:
     begin_seconds = staticmethod(begin_seconds)
     seed_targets = staticmethod(seed_targets)
     reader = staticmethod(page_reader)
+    follower = staticmethod(link_follower)
 
 
 class ProcessParts(_Wiring):

@@ -15,7 +15,8 @@ class SettingsKeywords(TypedDict, total=False):
     sitemaps: bool
     url_rules: list[str]
     traps: bool
-    domain_pages: int
+    patience: int
+    left_out_share: float
     user_agent: str
     min_delay_seconds: float
     max_delay_seconds: float

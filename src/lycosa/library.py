@@ -14,13 +14,14 @@ import msgspec
 
 from lycosa.build import LocalParts, make_worker
 from lycosa.crawl.dispatcher import CentralDispatcher, LocalDispatcher
+from lycosa.crawl.restart import kept_settings
 from lycosa.crawl.session import Ending, Session
 from lycosa.crawl.settlement import Kept
 from lycosa.errors import SettingsError
 from lycosa.keywords import SettingsKeywords
 from lycosa.model import Lease, OutcomeKind
 from lycosa.ports import Counts, CrawlFrontier
-from lycosa.settings import from_values
+from lycosa.settings import Settings, from_values
 from lycosa.store.folder import CrawlFolder
 from lycosa.url.canonical import parse_seeds
 
@@ -76,9 +77,9 @@ class Crawler:
     """A crawl in this process. Iterate over it for its pages, each once it is safely kept.
 
     `folder` keeps the crawl and lets the same call go on with it later; without one everything is forgotten at the
-    end. `revisit` visits the pages of a finished crawl again. Every setting of `lycosa crawl` is a keyword. Leaving
-    the loop early ends the crawl and frees the folder soon; as a context (`async with Crawler(...) as crawler`) at a
-    known point.
+    end. `revisit` visits the pages of a finished crawl again. Every setting of `lycosa crawl` is a keyword; those not
+    given are as the folder was last crawled with, or have their defaults in a new one. Leaving the loop early ends the
+    crawl and frees the folder soon; as a context (`async with Crawler(...) as crawler`) at a known point.
     """
 
     def __init__(
@@ -95,9 +96,9 @@ class Crawler:
         if str(folder or "").startswith("s3:"):
             raise SettingsError(f"{folder}: a crawl within a program keeps its pages in a folder of this machine")
         self._seeds = parse_seeds(texts)
-        self._settings = from_values({**settings, "workers": 1})
-        self._asked = frozenset(settings)
+        self._changes: dict[str, Any] = {**settings}
         self._folder = folder
+        self._settings(CrawlFolder(folder or ""))  # so that it is seen at once if one cannot be
         self._revisit = revisit
         self._session: Session | None = None
         self._waiting = _WaitingVisits()
@@ -165,7 +166,7 @@ class Crawler:
             await self._until_left(path)
             self._waiting = waiting = _WaitingVisits()
             parts = LocalParts(lambda session: _LocalWorkers(session, waiting))
-            session = Session(parts, CrawlFolder(path), lambda _: self._settings, asked=self._asked)
+            session = Session(parts, CrawlFolder(path), self._settings, asked=frozenset(self._changes))
             stack.enter_context(session)
             self._session, self._freed = session, asyncio.Event()
             stack.callback(self._leave, path)
@@ -178,6 +179,14 @@ class Crawler:
             finally:
                 self.stop()
                 await _ended(running)
+
+    def _settings(self, folder: CrawlFolder) -> Settings:
+        """Those that the folder was last crawled with, changed by the keywords; the number of workers is none of ours.
+
+        Whatever it says, there is one, in this process.
+        """
+        kept = kept_settings(folder, self._changes) if self._folder else None
+        return kept or from_values({"workers": 1, **self._changes})
 
     @staticmethod
     async def _until_left(path: Path) -> None:

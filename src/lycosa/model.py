@@ -8,6 +8,9 @@ from typing import NamedTuple
 import msgspec
 
 MIN_PRIORITY, MAX_PRIORITY = 1, 10
+# How far a target is deferred: behind those of its host that are in less doubt, from 1 to here; until nothing else is
+# left anywhere; and, after another look, until then for the last time.
+MAX_DOUBT, WAITS, WAITS_LAST = 3, 4, 5
 
 
 class Kind(IntEnum):
@@ -28,10 +31,8 @@ class Refusal(StrEnum):
     ADDRESS = "address"
     VARIANT = "variant"
     MIRROR = "mirror"
-    MAZE = "maze"
-    BUDGET = "budget"
-    TEMPLATE = "template"
-    FAMILY = "family"
+    ENDLESS = "endless"
+    BARREN = "barren"
 
 
 class Failure(StrEnum):
@@ -65,7 +66,7 @@ class Crash(StrEnum):
 
 
 class Note(StrEnum):
-    """What else is to be told of a visit that gave no page, or of an origin that is not asked."""
+    """What else is to be told of a visit, or of an origin that is not asked."""
 
     MOVED = "moved"
     PROBE = "probe"
@@ -79,6 +80,7 @@ class Note(StrEnum):
     SITEMAP_CUT = "sitemap-cut"
     SITEMAP_EMPTY = "sitemap-empty"
     SITEMAP_UNKNOWN = "sitemap-unknown"
+    CODING_DAMAGED = "coding-damaged"  # of a page that is kept as far as it could be read
 
 
 class Reason(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -118,8 +120,8 @@ class Target(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     crashes: int = 0
     # How often it was visited before.
     visits: int = 0
-    # It made room once for others of its host, since URLs like it failed.
-    was_aside: bool = False
+    # How far it went behind others of its host: not at all, by how doubtful it is, or until nothing else is left.
+    deferred: int = 0
 
 
 class Validators(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
@@ -215,6 +217,10 @@ class Settlement(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
     # Fingerprints under which pages of this host that were visited before are known from now on, too.
     known: list[bytes] = []
     connect_seconds: float = 0.0  # 0: a connection that was there was used, or there was none
+    # Nothing was asked, and it is not over: the target goes on waiting, this far behind others (`Target.deferred`).
+    deferred: int = 0
+    left_out: list[tuple[Target, Reason]] = []  # targets that were found and refused at once, of the same domain
+    beyond: int = 0  # links of this crawl that were not followed, since they lie deeper than is allowed
 
 
 class Placement(NamedTuple):

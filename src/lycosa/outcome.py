@@ -33,6 +33,7 @@ class Stored(msgspec.Struct, frozen=True):
     page_digest: PageDigest
     placement: Placement
     usage: str = ""
+    beyond: int = 0  # links that lie deeper than is allowed
 
 
 class Duplicate(msgspec.Struct, frozen=True):
@@ -47,6 +48,7 @@ class Duplicate(msgspec.Struct, frozen=True):
     placement: Placement
     original: str
     usage: str = ""
+    beyond: int = 0
 
 
 class Unchanged(msgspec.Struct, frozen=True):
@@ -99,12 +101,20 @@ class Crashed(msgspec.Struct, frozen=True):
     detail: str = ""
 
 
+class Postponed(msgspec.Struct, frozen=True):
+    """Nothing is sent for now: the target goes on waiting, this far behind others (see `Target.deferred`)."""
+
+    deferred: int
+    # The same page under the name by which it is known, if it is to be had.
+    discovered: list[Target] = []
+
+
 class Deferred(msgspec.Struct, frozen=True):
     """Nothing must be sent now: the lease is back in the frontier, and nothing has happened."""
 
 
 Settled = Stored | Duplicate | Unchanged | Moved | Read | Refused | Failed | Crashed
-Outcome = Settled | Deferred
+Outcome = Settled | Postponed | Deferred
 
 
 def urls_found(outcome: Settled) -> list[Target]:

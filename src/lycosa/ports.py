@@ -30,6 +30,8 @@ class Counts(msgspec.Struct, frozen=True, omit_defaults=True):
     late: int = 0
     poisoned: int = 0  # records that could not be read, and were set aside
     dropped: int = 0  # targets for which the queues of their hosts had no room
+    beyond: int = 0  # links that were not followed, since they lie deeper than max_depth
+    aliases: int = 0  # of those known: further names of pages that were visited, never targets themselves
 
     @property
     def pages(self) -> int:
@@ -109,8 +111,8 @@ class Fetcher(Protocol):
     ) -> Response:
         """Ask at this address first; without one, wherever the name leads."""
 
-    def hold(self, body_bytes: int) -> None:
-        """So many bytes of bodies wait for the disk, or no longer: then less, or more, may come in."""
+    def hold(self, size_bytes: int) -> None:
+        """So many bytes, of bodies and of what was found in them, wait for the disk and the frontier, or no longer."""
 
     async def prefetch(self, hosts: Sequence[str]) -> None:
         """Resolve names that will be needed soon. Never raises."""
@@ -136,7 +138,18 @@ class CrawlFrontier(Frontier, Duplicates, Protocol):
 
     def idle_until(self) -> float | None: ...
 
-    async def readmit(self) -> int: ...
+    @property
+    def changes_found(self) -> int:
+        """How many changes it had seen when it was opened; 0 if that is not counted."""
+
+    async def durable_changes(self) -> int:
+        """How many changes it has seen that are durable; 0 if that is not counted."""
+
+    async def readmit(self, which: Callable[[History], bool] = ..., *, is_lost: bool = False) -> int:
+        """Queue visited URLs once more: for a revisit, or what is chosen. What got lost does not count as visited."""
+
+    async def readmit_lost(self, fingerprints: Sequence[bytes]) -> int:
+        """Queue URLs once more of whose visits nothing was kept. Returns how many could be."""
 
     def crawl_key(self) -> bytes: ...
 
@@ -198,8 +211,19 @@ class NoWatchdog:
 class Store(Protocol):
     """Keeps visits. What `put` took is on disk once `sync` returned."""
 
-    def put(self, visit: Visit, response: Response | None, page: Page | None, links: Links) -> None: ...
+    def put(
+        self,
+        visit: Visit,
+        response: Response | None,
+        page: Page | None,
+        links: Links,
+        *,
+        fingerprint: bytes = b"",
+        number: int = 0,
+    ) -> None:
+        """Buffer a visit. `fingerprint` is of its target, and `number` tells its visits apart: the first is 1."""
 
-    async def sync(self) -> None: ...
+    async def sync(self, *, is_power_safe: bool = True) -> None:
+        """Rows without records need not outlive the machine's power, only this process."""
 
     async def close(self) -> None: ...

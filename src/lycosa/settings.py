@@ -22,7 +22,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     # What is crawled
     seeds: Annotated[list[str], "URLs to start from."] = []
     max_pages: Annotated[Count, "Stop after exactly this many pages; 0 means no limit."] = 0
-    max_depth: Annotated[Count, "How many links away from a seed a page may be."] = 20
+    max_depth: Annotated[Count, "How many links away from a seed a page may be."] = 10_000
     scope: Annotated[
         Literal["host", "domain", "any"],
         "Which links are followed: same host as a seed, same registered domain, or any.",
@@ -40,9 +40,15 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     traps: Annotated[
         bool, "Whether endless sites, mirrors, session ids and soft 404 are recognised and left (see docs/traps.md)."
     ] = True
-    domain_pages: Annotated[
-        Count, "What a domain that is no seed may cost, and again for each domain that links to it; 0 means no limit."
-    ] = 50
+    patience: Annotated[
+        Positive,
+        "How many requests a part of a site may cost that seems to have no end and brings something new each time.",
+    ] = 120
+
+    left_out_share: Annotated[
+        Share,
+        "A crawl that left out a larger share of what it found, as parts without an end, ends with exit code 3.",
+    ] = 0.05
 
     # Who crawls, and how politely
     user_agent: Annotated[str, "How the crawler names itself, with a contact: `name/version (+https://…)`."] = (

@@ -369,3 +369,34 @@ def test_the_command_says_what_it_found(
     assert main(["audit", "--folder", str(evidence.folder.path), "--allow", "nonsense=1"]) == 2
     evidence.log.write_text("no JSON\n")
     assert main(["audit", "--folder", str(evidence.folder.path), "--log", str(evidence.log)]) == 2
+
+
+# ---- what left no record
+
+
+def test_a_refusal_without_a_row_is_found(evidence: Evidence) -> None:
+    refused = [row["url"] for row in pq.read_table(part(evidence)).to_pylist() if row["outcome"] == "refused"]
+    assert refused
+    rewrite_rows(evidence, lambda table: table.filter(pc.not_equal(table["outcome"], "refused")))
+    report = evidence.audit()
+    assert sorted(finding.about for finding in report.of(Rule.OUTCOME_WITHOUT_ROW)) == sorted(refused)
+    assert [finding.about for finding in report.of(Rule.COUNTERS)] == ["refused"]
+
+
+def test_two_rows_of_one_visit_are_found(evidence: Evidence) -> None:
+    url = kept_urls(evidence)[0]
+    rewrite_rows(evidence, lambda table: pa.concat_tables([table, table.filter(pc.equal(table["url"], url))]))
+    assert [(finding.about, finding.seen) for finding in evidence.audit().of(Rule.DOUBLED)] == [
+        (url, "2 rows, 1 visits")
+    ]
+
+
+def test_a_url_that_vanished_on_its_way_is_found(evidence: Evidence) -> None:
+    def forget(database: Database) -> None:
+        key = next(key for key, raw in database.rows(HISTORY) if (past := readable_history(raw)) and past.depth > 1)
+        del database.families[HISTORY][key]
+
+    evidence.change_frontier(forget)
+    report = evidence.audit()
+    assert len(report.of(Rule.VANISHED)) == 1
+    assert report.figures["left no record"] == 1

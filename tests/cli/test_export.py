@@ -6,9 +6,11 @@ import hashlib
 import io
 import json
 import zipfile
+from datetime import UTC, datetime
 from pathlib import Path
 
-import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from lycosa.cli.main import main
@@ -31,7 +33,30 @@ def test_jsonl_has_a_row_per_visit(world: World, tmp_path: Path) -> None:
 @pytest.mark.parametrize("what", ["pages", "links", "history", "hosts"])
 def test_every_table_can_be_had_as_parquet(world: World, tmp_path: Path, what: str) -> None:
     out = export(world, tmp_path / "x.parquet", "parquet", "--what", what)
-    assert len(duckdb.connect().execute(f"SELECT * FROM '{out}'").fetchall()) > 1
+    table = pq.read_table(out)
+    assert len(table) > 1
+    moments = [field for field in table.schema if pa.types.is_timestamp(field.type)]
+    assert moments
+    assert {field.type.tz for field in moments} == {"UTC"}
+
+
+def test_only_pages_are_exported_unless_all_is_asked_for(world: World, tmp_path: Path) -> None:
+    def outcomes(out: Path) -> set[str]:
+        return {json.loads(line)["outcome"] for line in out.read_text().splitlines()}
+
+    assert outcomes(export(world, tmp_path / "pages.jsonl", "jsonl")) <= {"stored", "duplicate", "unchanged"}
+    assert outcomes(export(world, tmp_path / "all.jsonl", "jsonl", "--all")) >= {"stored", "read"}
+
+
+@pytest.mark.parametrize("style", ["jsonl", "csv"])
+@pytest.mark.parametrize(("what", "column"), [("pages", "fetched_at"), ("hosts", "free_at"), ("history", "visited_at")])
+def test_times_say_that_they_are_in_utc(world: World, tmp_path: Path, style: str, what: str, column: str) -> None:
+    out = export(world, tmp_path / f"x.{style}", style, "--what", what)
+    lines = out.read_text().splitlines()
+    rows = map(json.loads, lines) if style == "jsonl" else csv.DictReader(lines)
+    times = [row[column] for row in rows if row[column]]
+    assert times
+    assert all(datetime.fromisoformat(time).tzinfo is UTC for time in times)
 
 
 def test_pages_are_left_out_where_their_site_does_not_want_the_purpose(world: World, tmp_path: Path) -> None:

@@ -75,3 +75,9 @@ def test_a_long_table_says_that_it_was_cut(world: World, capsys: pytest.CaptureF
     said = capsys.readouterr()
     assert len(said.out.splitlines()) == 1001
     assert "only the first 1,000 rows" in said.err
+
+
+@pytest.mark.parametrize("style", ["json", "csv", "table"])
+def test_times_say_that_they_are_in_utc(world: World, capsys: pytest.CaptureFixture[str], style: str) -> None:
+    answer = ask(world, "SELECT max(fetched_at) AS at FROM pages", capsys, style).strip().splitlines()[-1]
+    assert answer.rstrip('"}').endswith(("Z", "+00:00", " UTC"))

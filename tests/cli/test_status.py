@@ -4,6 +4,8 @@ import asyncio
 import json
 import os
 import shutil
+import subprocess
+import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -20,6 +22,7 @@ from lycosa.frontier.view import Crew, Machine, Shares, open_rocks_view
 from lycosa.inspect.status import Status, WorkerBalance, read_status
 from lycosa.model import Reason
 from lycosa.store.folder import CrawlFolder
+from lycosa.store.logbook import Incident, note
 
 from .rows import change_rows, crawl_of
 from .world import World
@@ -77,6 +80,48 @@ def test_a_crash_is_told_from_a_stop(world: World, tmp_path: Path, capsys: pytes
     folder = CrawlFolder(shutil.copytree(world.folder.path, tmp_path / "crawl"))
     (folder.pages / "lycosa-20310101T000000-w0-00000.journal.open").touch()
     assert str(status_of(folder.path, capsys)["state"]).startswith("interrupted")
+
+
+def test_a_paused_crawl_says_what_it_waits_for(
+    world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = CrawlFolder(shutil.copytree(world.folder.path, tmp_path / "crawl"))
+    with folder.lock() as lock:
+        lock.tell("No space left\non device")
+        status = status_of(folder.path, capsys)
+        assert str(status["state"]).startswith("paused: No space left on device")
+        assert status["process"] == os.getpid()
+        lock.tell()
+        assert status_of(folder.path, capsys)["state"] == "running"
+        lock.tell("x" * 5000)
+    # Whoever held it is gone, and so is the reason.
+    assert status_of(folder.path, capsys)["paused"] == ""
+
+
+def test_what_happened_to_the_folder_is_told(world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = CrawlFolder(shutil.copytree(world.folder.path, tmp_path / "crawl"))
+    note(folder, Incident(1_770_000_000.0, "2 rows were lost"))
+    assert main(["status", "--folder", str(folder.path)]) == 0
+    assert "happened  2026-02-02 02:40:00 UTC: 2 rows were lost\n" in capsys.readouterr().out
+
+
+def test_a_crawl_on_a_medium_that_cannot_be_written_is_read(world: World, tmp_path: Path) -> None:
+    folder = shutil.copytree(world.folder.path, tmp_path / "crawl")
+    look = f"{sys.executable} -m lycosa.cli.main status --folder {folder}"
+    mount = f"mount --bind {folder} {folder} && mount -o remount,ro,bind {folder}"
+    before = sorted(path.name for path in (folder / "frontier").iterdir())
+    spaces = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
+    if subprocess.run([*spaces, "sh", "-c", mount], capture_output=True, check=False).returncode == 0:
+        command = [*spaces, "sh", "-c", f"{mount} && ! touch {folder}/x && {look}"]
+    else:
+        # No mounts here: a folder without the right to write is the same to everybody but root.
+        for path in (folder, folder / "frontier"):
+            path.chmod(0o555)
+        command = ["sh", "-c", look]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr
+    assert "stopped before its end" in found.stdout
+    assert sorted(path.name for path in (folder / "frontier").iterdir()) == before
 
 
 def test_a_frontier_in_memory_leaves_no_queue(world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

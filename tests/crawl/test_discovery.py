@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from lycosa.build import make_discovery
 from lycosa.crawl.discovery import Discovery, Remembered
-from lycosa.model import Page, RawLink, Target
+from lycosa.model import Kind, Page, RawLink, Target
+from lycosa.page.sitemap import Sitemap, SitemapEntry, SitemapKind
 from lycosa.settings import Settings
 from lycosa.url.canonical import parse_seeds
 
@@ -93,3 +96,71 @@ def test_a_redirect_between_two_forms_of_one_page_is_followed_once() -> None:
     assert second.fingerprint != first.fingerprint, "though they count as one page, only the second can be fetched"
     _, (back,) = own.of_redirect(second, "/x")
     assert back.fingerprint == first.fingerprint, "and there the loop ends"
+
+
+ROBOTS = Target("http://a.test/robots.txt", "a.test", b"robots", Kind.ROBOTS, origin="http://a.test")
+
+SITEMAP = Target("http://a.test/s.xml", "a.test", b"sitemap", Kind.SITEMAP, referrer=ROBOTS.url)
+
+
+def near(**settings: Any) -> Discovery:
+    """Of a crawl that stays on the domain of its seed."""
+    return make_discovery(Settings(scope="domain", **settings), parse_seeds([SEED.url]), bytes(16))
+
+
+def index(*locs: str) -> Sitemap:
+    return Sitemap(SitemapKind.INDEX, tuple(map(SitemapEntry, locs)))
+
+
+def test_few_sitemaps_of_strangers_are_read() -> None:
+    own = near()
+    strangers = [f"http://stranger{number}.example/s.xml" for number in range(100)]
+    found = own.of_robots(ROBOTS, [*strangers, "/s.xml", "http://www.a.test/s.xml"])
+    hosts = [target.host for target in found]
+    assert hosts == ["stranger0.example", "stranger1.example", "stranger2.example", "a.test", "www.a.test"]
+    again = [target.host for target in own.of_robots(ROBOTS, strangers)]
+    assert again == hosts[:3], "a robots.txt that is read again leads to the same ones"
+    sister = msgspec.structs.replace(ROBOTS, url="http://b.a.test/robots.txt", origin="http://b.a.test")
+    assert own.of_robots(sister, strangers[50:]) == [], "hosts of one domain have one owner"
+
+
+def test_an_index_of_a_stranger_leads_to_few_more() -> None:
+    own = near()
+    (elsewhere,) = own.of_robots(ROBOTS, ["http://cdn.example/index.xml"])
+    found = own.of_sitemap(elsewhere, index(*[f"http://cdn.example/{number}.xml" for number in range(1000)]))
+    assert len(found) == 2
+    assert not own.of_sitemap(found[0], index(*[f"http://cdn.example/x{number}.xml" for number in range(1000)]))
+
+
+def test_an_index_of_the_crawl_may_be_long() -> None:
+    own = near()
+    (mine,) = own.of_robots(ROBOTS, ["/index.xml"])
+    found = own.of_sitemap(mine, index(*[f"http://a.test/{number}.xml" for number in range(1000)]))
+    assert len(found) == 1000
+
+
+def test_sitemaps_are_read_where_patterns_leave_out_all_but_some_pages() -> None:
+    (target,) = near(include=["/page/"]).of_robots(ROBOTS, ["/sitemap.xml"])
+    assert target.url == "http://a.test/sitemap.xml"
+
+
+def test_a_sitemap_is_not_redirected_to_a_stranger() -> None:
+    own = near()
+    (mine,) = own.of_robots(ROBOTS, ["/s.xml"])
+    assert own.of_redirect(mine, "http://stranger.example/s.xml")[1] == []
+    assert len(own.of_redirect(mine, "https://www.a.test/s.xml")[1]) == 1
+    (elsewhere,) = own.of_robots(ROBOTS, ["http://cdn.example/s.xml"])
+    assert len(own.of_redirect(elsewhere, "https://www.cdn.example/s.xml")[1]) == 1
+    assert own.of_redirect(elsewhere, "https://other.example/s.xml")[1] == []
+
+
+def test_a_sitemap_sets_its_pages_in_order_by_priority_then_by_date() -> None:
+    entries = [
+        SitemapEntry("http://a.test/plain"),
+        SitemapEntry("http://a.test/minor", 9.0, priority=0.1),
+        SitemapEntry("http://a.test/old", 1.0, priority=0.8),
+        SitemapEntry("http://a.test/new", 2.0, priority=0.8),
+        SitemapEntry("http://a.test/dated", 3.0),
+    ]
+    found = near().of_sitemap(SITEMAP, Sitemap(SitemapKind.URLSET, tuple(entries)))
+    assert [target.url.rpartition("/")[2] for target in found] == ["new", "old", "dated", "plain", "minor"]

@@ -8,6 +8,8 @@ import importlib.util
 import os
 import subprocess
 import sys
+import threading
+import tomllib
 from contextlib import aclosing
 from pathlib import Path
 from types import ModuleType
@@ -16,9 +18,14 @@ from typing import Any
 import pytest
 
 from lycosa import CrawledPage, Crawler, MissedPage, library
-from lycosa.crawl import session, shortage
+from lycosa.crawl import mending, session, shortage
 from lycosa.errors import FolderInUse, SettingsError
+from lycosa.model import OutcomeKind, Visit
+from lycosa.settings import Settings
 from lycosa.simweb import HandWeb, SimWeb, WebPlan
+from lycosa.store.folder import CrawlFolder
+from lycosa.store.folder_store import FolderStore
+from lycosa.store.recover import Recovery, recover
 
 from . import evidence
 from .conftest import hand_settings
@@ -55,6 +62,53 @@ async def test_pages_come_with_all_that_is_known_of_them(web: HandWeb) -> None:
     assert "Guten Tag" in other.text
 
 
+async def test_a_folder_keeps_its_settings_but_for_the_keywords(web: HandWeb, space: Path) -> None:
+    folder = space / "crawl"
+    web.page("http://a.test/", page("/x"))
+    web.page("http://a.test/x", page("/y"))
+    web.page("http://a.test/y", page())
+    kept = {**hand_settings(web), "max_depth": 0, "workers": 5, "purpose": "archive"}
+    await Crawler(web.url("a.test", "/"), folder=folder, **kept).run()
+    # Nothing of the network is named again.
+    counts = await Crawler([], folder=folder, max_depth=1, revisit=True).run()
+    assert counts.pages == 3
+    values = tomllib.loads((folder / "lycosa.toml").read_text())
+    assert (values["max_depth"], values["workers"], values["purpose"]) == (1, 5, "archive")
+    assert values["dns_servers"] == [web.dns_address]
+    with pytest.raises(SettingsError, match="max_delay_seconds"):
+        Crawler([], folder=folder, min_delay_seconds=100.0)
+
+
+async def test_what_a_crash_left_is_read_again_beside_the_crawl(
+    web: HandWeb, space: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, has_page = CrawlFolder(space / "c"), threading.Event()
+    await crawler_of(web, web.page("http://a.test/", page()), folder=folder.path).run()
+    left = FolderStore(folder, 0, Settings())
+    left.put(Visit("http://left.test/", "left.test", 1.0, OutcomeKind.STORED), None, None)
+    await left.sync()
+    assert len(folder.journals()) == 1
+
+    def patient(*arguments: Any, **named: Any) -> Recovery:
+        assert has_page.wait(60), "the crawl waits for it"
+        return recover(*arguments, **named)
+
+    monkeypatch.setattr(mending, "recover", patient)
+    async for _ in crawler_of(web, web.page("http://b.test/", page(title="b")), folder=folder.path):
+        has_page.set()
+    assert folder.journals() == []
+    assert "http://left.test/" in {row["url"] for row in evidence.pages(folder.path)}
+
+
+async def test_a_revisit_asks_again_for_what_failed(web: HandWeb, space: Path) -> None:
+    seed = web.page("http://a.test/", page("/late"))
+    late = web.page("http://a.test/late", "not yet", status=404)
+    await crawler_of(web, seed, folder=space / "c").run()
+    web.page("http://a.test/late", page(title="Here"))
+    found = {page.url: page.title async for page in crawler_of(web, [], folder=space / "c", revisit=True)}
+    assert found[late] == "Here"
+
+
 async def test_run_crawls_to_the_end_and_counts(web: HandWeb, space: Path) -> None:
     seeds = many_pages(web, hosts=3, pages=4)
     crawler = crawler_of(web, seeds, folder=space / "crawl")
@@ -73,7 +127,7 @@ async def test_max_pages_is_exact(web: HandWeb, limit: int) -> None:
 async def test_the_same_folder_goes_on_where_it_stopped(web: HandWeb, space: Path) -> None:
     seeds = many_pages(web, hosts=2, pages=5)
     first = [page.url async for page in crawler_of(web, seeds, folder=space / "c", max_pages=5)]
-    rest = [page.url async for page in crawler_of(web, [], folder=space / "c")]
+    rest = [page.url async for page in crawler_of(web, [], folder=space / "c", max_pages=0)]
     assert len(first) == 5
     assert len(first) + len(rest) == len({*first, *rest}) == 12
     assert [page async for page in crawler_of(web, seeds, folder=space / "c")] == []

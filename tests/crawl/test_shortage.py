@@ -24,6 +24,7 @@ from lycosa.errors import BackendLost, Shortage, lost
 from lycosa.frontier.embedded import rocks_frontier
 from lycosa.frontier.rules import FrontierRules
 from lycosa.simweb import WebPlan
+from lycosa.store.folder import CrawlFolder
 
 from ..frontier.stage import page
 from . import evidence
@@ -121,6 +122,8 @@ def test_a_full_disk_is_waited_for(web: WitnessedWeb, space: Path, record_proper
     with SmallDisk(space / "small") as disk:
         with start(web, disk.path, *web.seeds, **SETTINGS) as running:
             running.wait_until_said("No space left on device")
+            # Told on a full disk, too.
+            assert "No space left on device" in CrawlFolder(disk.path).paused()
             disk.grow()
             record_resumption(running, record_property, "G10", "F5", what="room on the disk")
             ended = running.end()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from lycosa.simweb import HandWeb
 from lycosa.store.folder import CrawlFolder
 from lycosa.url.canonical import parse_seeds
 
+from . import evidence
 from .conftest import hand_settings
 from .test_visits import page
 
@@ -86,14 +88,16 @@ def test_settings_that_are_gone_are_an_error_and_never_defaults(tmp_path: Path) 
     assert command("http://127.0.0.1:9/", "--folder", str(tmp_path)).returncode == 2
 
 
-async def test_a_damaged_table_is_said_in_a_sentence(web: HandWeb, space: Path) -> None:
-    await crawler_of(web, some_pages(web, 2), space / "c").run()
+async def test_a_damaged_table_is_said_in_a_sentence_and_made_anew(web: HandWeb, space: Path) -> None:
+    seeds = some_pages(web, 2)
+    await crawler_of(web, seeds, space / "c").run()
     (part,) = (space / "c" / "pages").glob("*.parquet")
     part.write_bytes(part.read_bytes()[:100])
-    ended = command("--folder", str(space / "c"), "--quiet")
-    assert ended.returncode == 3
-    assert ended.stderr.startswith(f"lycosa: {space / 'c'}: its tables cannot be read")
+    ended = await asyncio.to_thread(command, "--folder", str(space / "c"), "--quiet")
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stderr.startswith("1 part of the tables is damaged or gone")
     assert "Traceback" not in ended.stderr
+    assert {row["url"] for row in evidence.pages(space / "c")} >= set(seeds)
 
 
 # ---- seeds

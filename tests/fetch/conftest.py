@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
@@ -12,6 +13,7 @@ from lycosa.fetch.dns import Resolver
 from lycosa.fetch.gate import AddressGate
 from lycosa.settings import Settings
 
+from .certificate import make_certificate
 from .rawweb import RawWeb
 
 SHORT: dict[str, Any] = {"connect_seconds": 5.0, "first_byte_seconds": 5.0, "idle_seconds": 5.0, "fetch_seconds": 10.0}
@@ -19,6 +21,12 @@ SHORT: dict[str, Any] = {"connect_seconds": 5.0, "first_byte_seconds": 5.0, "idl
 
 class MakeFetcher(Protocol):
     def __call__(self, ca_file: str = "", **changes: Any) -> CurlFetcher: ...
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate of its own for 127.0.0.1, with its key in the same file."""
+    return make_certificate(tmp_path_factory.mktemp("tls"))
 
 
 @pytest.fixture

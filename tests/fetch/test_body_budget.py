@@ -62,3 +62,42 @@ async def test_bodies_that_wait_for_each_other_arrive_whole(
     answers = await asyncio.gather(*(fetcher.fetch(web.url(f"/{number}")) for number in range(12)))
     assert [answer.body for answer in answers] == [body[:max_body_bytes]] * 12
     assert {answer.truncated for answer in answers} == {"" if max_body_bytes >= MIB else "length"}
+
+
+async def test_bodies_are_not_decoded_while_others_hold_too_much(web: RawWeb, make_fetcher: MakeFetcher) -> None:
+    fetcher = make_fetcher(body_budget_bytes=MIB)
+    web.answers["/"] = page(b"hello")
+    fetcher.hold(MIB + 1)
+    fetch = asyncio.create_task(fetcher.fetch(web.url("/")))
+    await web.arrived.wait()
+    await web.all_closed.wait()
+    assert not fetch.done()
+    fetcher.hold(-MIB)
+    assert (await fetch).body == b"hello"
+
+
+async def test_a_body_counts_until_its_task_is_over(web: RawWeb, make_fetcher: MakeFetcher) -> None:
+    fetcher = make_fetcher(body_budget_bytes=MIB)
+    web.answers = {"/long": page(b"x" * 2 * MIB), "/short": page(b"hello")}
+    may_end = asyncio.Event()
+
+    async def visit() -> None:
+        await fetcher.fetch(web.url("/long"))
+        await may_end.wait()
+
+    visits = [asyncio.create_task(visit())]
+    while len(web.requests) < 1 or web.open_connections:
+        await asyncio.sleep(0)
+    other = asyncio.create_task(fetcher.fetch(web.url("/short")))
+    while len(web.requests) < 2 or web.open_connections:
+        await asyncio.sleep(0)
+    assert not other.done()
+    may_end.set()
+    assert (await other).body == b"hello"
+    await asyncio.gather(*visits)
+
+
+async def test_whoever_fetches_again_waits_for_nobody(web: RawWeb, make_fetcher: MakeFetcher) -> None:
+    fetcher = make_fetcher(body_budget_bytes=MIB)
+    web.answers["/"] = page(b"x" * 2 * MIB)
+    assert [len((await fetcher.fetch(web.url("/"))).body) for _ in range(5)] == [2 * MIB] * 5

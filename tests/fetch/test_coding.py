@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import random
+import sys
 import tracemalloc
 import zlib
 from collections.abc import Callable
@@ -20,6 +21,11 @@ from lycosa.model import Failure
 
 from .. import suites
 
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
 MIB = 1024 * 1024
 PAGE = b"".join(b"<p>%d lines of text, %x</p>\n" % (n, n * n * 7919) for n in range(2000))
 
@@ -35,6 +41,7 @@ ENCODERS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "zlib": ("deflate", zlib.compress),
     "raw deflate": ("deflate", raw_deflate),
     "br": ("br", partial(brotli.compress, quality=5)),
+    "zstd": ("zstd", zstd.compress),
 }
 each_coding = pytest.mark.parametrize(("coding", "encode"), ENCODERS.values(), ids=ENCODERS.keys())
 
@@ -69,7 +76,7 @@ def test_the_limit_is_exact(coding: str, encode: Callable[[bytes], bytes]) -> No
 
 @each_coding
 def test_a_truncated_body_keeps_what_was_decoded(coding: str, encode: Callable[[bytes], bytes]) -> None:
-    body = random.Random(1).randbytes(10_000) + PAGE
+    body = random.Random(1).randbytes(300_000) + PAGE
     coded = encode(body)
     decoded = decode(coded[: len(coded) * 2 // 3], [coding], MIB)
     assert decoded.is_damaged
@@ -97,7 +104,7 @@ def test_a_flood_of_empty_members_ends() -> None:
     assert decode(flood, ["gzip"], MIB).body == b""
 
 
-@pytest.mark.parametrize("coding", ["gzip", "deflate", "br"])
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd"])
 @pytest.mark.parametrize("text", [b"<html><body>Hello</body></html>", "grüße an alle\n".encode() * 9000, b"x", PAGE])
 def test_plain_text_under_a_false_name_is_kept(coding: str, text: bytes) -> None:
     assert decode(text, [coding], 5 * MIB).body == text
@@ -117,6 +124,25 @@ def test_a_bomb_is_cut_in_bounded_memory(coding: str, encode: Callable[[bytes], 
     assert peak < MIB * 9 // 8 + 512 * 1024
 
 
+def test_frames_of_zstd_are_joined_and_frames_to_be_skipped_are() -> None:
+    skipped = b"\x50\x2a\x4d\x18" + (5).to_bytes(4, "little") + b"aside"
+    assert decode(skipped + zstd.compress(b"a") + zstd.compress(b"b") + skipped, ["zstd"], MIB) == DecodedBody(b"ab")
+
+
+def test_a_zstd_window_larger_than_agreed_takes_no_memory() -> None:
+    options: dict[int, int] = {zstd.CompressionParameter.window_log: 27, zstd.CompressionParameter.content_size_flag: 0}
+    compressor = zstd.ZstdCompressor(options=options)
+    coded = compressor.compress(b"x" * MIB) + compressor.flush()
+    assert decode(coded, ["zstd"], 5 * MIB) == DecodedBody(b"", is_damaged=True)
+
+
+def test_a_gzip_body_with_a_wrong_checksum_is_kept_and_damaged() -> None:
+    coded = bytearray(gzip.compress(PAGE))
+    coded[-5] ^= 255
+    decoded = decode(bytes(coded), ["gzip"], MIB)
+    assert (decoded.body, decoded.is_damaged) == (PAGE, True)
+
+
 def test_a_bomb_between_two_codings_is_cut() -> None:
     empty_members = gzip.compress(b"") * 100
     decoded = decode(gzip.compress(empty_members * 50_000), ["gzip", "gzip"], MIB)
@@ -130,7 +156,7 @@ def test_names_of_codings_are_read_as_servers_write_them() -> None:
     assert content_codings(["gzip", "x-gzip"]) == ["gzip", "x-gzip"]
 
 
-@pytest.mark.parametrize("values", [["zstd"], ["compress"], ["gzip, gzip, gzip"], ["gzip;q=1"], ["\x1b[31m"]])
+@pytest.mark.parametrize("values", [["dcz"], ["compress"], ["gzip, gzip, gzip"], ["gzip;q=1"], ["\x1b[31m"]])
 def test_codings_that_cannot_come_off_fail_the_visit(values: list[str]) -> None:
     with pytest.raises(VisitError) as failure:
         content_codings(values)
@@ -138,7 +164,7 @@ def test_codings_that_cannot_come_off_fail_the_visit(values: list[str]) -> None:
     assert "\x1b" not in failure.value.detail
 
 
-@given(st.binary(max_size=600), st.lists(st.sampled_from(["gzip", "deflate", "br"]), min_size=1, max_size=2))
+@given(st.binary(max_size=600), st.lists(st.sampled_from(["gzip", "deflate", "br", "zstd"]), min_size=1, max_size=2))
 def test_any_bytes_give_a_bounded_body(raw: bytes, codings: list[str]) -> None:
     assert len(decode(raw, codings, 1000).body) <= 1000
 

@@ -8,7 +8,13 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from lycosa.errors import NoSuchName, SettingsError, Unreachable
-from lycosa.fetch.dns import MAX_STALE_SECONDS, MAX_TTL_SECONDS, NEGATIVE_SECONDS, Resolver
+from lycosa.fetch.dns import (
+    MAX_PREFETCHES_WAITING,
+    MAX_STALE_SECONDS,
+    MAX_TTL_SECONDS,
+    NEGATIVE_SECONDS,
+    Resolver,
+)
 from lycosa.model import Failure, Reason, Refusal
 
 from .nameserver import SERVFAIL, NameServer
@@ -208,6 +214,20 @@ async def test_prefetch_makes_names_known_and_never_raises(server: NameServer, r
     assert all(resolver.known(name) for name in names)
     await resolver.prefetch(names)
     assert set(server.queries.values()) == {1}
+
+
+async def test_names_that_would_wait_too_long_are_not_prefetched(server: NameServer, resolver: Resolver) -> None:
+    server.gate.clear()
+    hosts = [f"h{number}.test" for number in range(5000)]
+    prefetches = [asyncio.create_task(resolver.prefetch(hosts[start : start + 500])) for start in range(0, 5000, 500)]
+    # What finds no room ends at once, while the rest still waits for the server.
+    await asyncio.wait(prefetches[2:])
+    assert not prefetches[0].done()
+    server.gate.set()
+    await asyncio.wait(prefetches)
+    assert len(server.queries) == MAX_PREFETCHES_WAITING
+    await resolver.prefetch(hosts[-10:])
+    assert len(server.queries) == MAX_PREFETCHES_WAITING + 10
 
 
 async def test_the_memory_of_names_is_bounded(server: NameServer, clock: Clock) -> None:

@@ -52,7 +52,7 @@ KEPT: dict[str, tuple[bytes, int, bytes, str]] = {
         b"HTTP/1.1 302 Found\r\nLocation: /x\r\nTransfer-Encoding: chunked\r\n\r\nno chunk", 302, b"", "disconnect",
     ),
     "plain text called gzip": (page(b"hello", "Content-Encoding: gzip"), 200, b"hello", ""),
-    "an error in an unknown coding": (page(b"xx", "Content-Encoding: zstd", status="404 Gone"), 404, b"xx", ""),
+    "an error in an unknown coding": (page(b"xx", "Content-Encoding: dcz", status="404 Gone"), 404, b"xx", ""),
     "an unknown status": (page(b"hello", status="999 Odd"), 999, b"hello", ""),
 }  # fmt: skip
 
@@ -77,7 +77,7 @@ REFUSED: dict[str, tuple[bytes, set[Failure]]] = {
     "a body that never came": (OK + b"Content-Length: 5\r\n\r\n", {Failure.RESET}),
     "chunks that are none": (OK + b"Transfer-Encoding: chunked\r\n\r\nhello", {Failure.RESET}),
     "a line without a colon": (OK + b"no colon\r\n\r\nhello", {Failure.PROTOCOL}),
-    "an unknown coding": (page(b"hello", "Content-Encoding: zstd"), {Failure.CODING}),
+    "an unknown coding": (page(b"hello", "Content-Encoding: dcz"), {Failure.CODING}),
     "three codings": (page(b"hello", "Content-Encoding: gzip, gzip, gzip"), {Failure.CODING}),
     "too many lines": (OK + b"X: y\r\n" * 257 + b"\r\n", {Failure.HEADERS}),
     "too many bytes": (OK + (b"X: " + b"y" * 1000 + b"\r\n") * 70 + b"\r\n", {Failure.HEADERS}),

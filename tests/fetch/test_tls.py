@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,15 +12,9 @@ from lycosa.errors import VisitError
 from lycosa.fetch.curl import CurlFetcher
 from lycosa.model import Failure
 
-from .certificate import make_certificate
 from .conftest import MakeFetcher
+from .http2 import HELLO, Http2Web
 from .rawweb import RawWeb, page
-
-
-@pytest.fixture(scope="session")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate of its own for 127.0.0.1, with its key in the same file."""
-    return make_certificate(tmp_path_factory.mktemp("tls"))
 
 
 def server_context(certificate: Path, *protocols: str) -> ssl.SSLContext:
@@ -82,39 +74,19 @@ async def test_plain_text_where_tls_is_expected_is_a_failure(web: RawWeb, fetche
     server.close()
 
 
-class Http2Server(asyncio.Protocol):
-    """Answers every request with the same small page over HTTP/2."""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
-        config: Any = import_module("h2.config").H2Configuration(client_side=False)
-        self.http: Any = import_module("h2.connection").H2Connection(config)
-        self.http.initiate_connection()
-        transport.write(self.http.data_to_send())
-
-    def data_received(self, data: bytes) -> None:
-        for event in self.http.receive_data(data):
-            if type(event).__name__ == "RequestReceived":
-                self.http.send_headers(event.stream_id, [(":status", "200"), ("Content-Type", "text/html")])
-                self.http.send_data(event.stream_id, b"hello over h2", end_stream=True)
-        self.transport.write(self.http.data_to_send())
-
-
 @pytest.mark.parametrize("http2", [True, False])
 async def test_http2_is_spoken_where_it_is_offered_and_wanted(
     certificate: Path, make_fetcher: MakeFetcher, http2: bool
 ) -> None:
     pytest.importorskip("h2")
-    context = server_context(certificate, "h2")
-    server = await asyncio.get_running_loop().create_server(Http2Server, "127.0.0.1", 0, ssl=context)
-    url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+    web = Http2Web()
+    url = await web.start(server_context(certificate, "h2"))
     fetcher = make_fetcher(ca_file=str(certificate), http2=http2)
     if http2:
         responses = [await fetcher.fetch(url) for _ in range(3)]
-        assert {(response.body, response.protocol) for response in responses} == {(b"hello over h2", "h2")}
+        assert {(response.body, response.protocol) for response in responses} == {(HELLO, "h2")}
         assert responses[0].head.startswith(b"HTTP/1.1 200 \r\ncontent-type: text/html\r\n")
         assert responses[0].header("content-type") == "text/html"
     else:
         assert await failure_of(fetcher, url) in set(Failure)
-    server.close()
+    web.close()

@@ -11,6 +11,7 @@ import pytest
 CONTRACTS = (
     "contract",
     "contract_bans",
+    "contract_deferred",
     "contract_origins",
     "contract_poison",
     "contract_spacing",

@@ -18,6 +18,7 @@ from lycosa.policy.politeness import Pace
 from lycosa.policy.ring import Ring
 
 from .contract_bans import BansContract
+from .contract_deferred import DeferredContract
 from .contract_origins import OriginsContract
 from .contract_poison import PoisonContract
 from .contract_spacing import SpacingContract
@@ -31,7 +32,7 @@ def urls(leases: list) -> set[str]:  # type: ignore[type-arg]
     return {lease.target.url.removeprefix("http://") for lease in leases}
 
 
-class FrontierContract(SpacingContract, OriginsContract, BansContract, PoisonContract):
+class FrontierContract(SpacingContract, OriginsContract, BansContract, PoisonContract, DeferredContract):
     """Inherit, and say how a frontier is opened."""
 
     can_forget = True
@@ -637,7 +638,7 @@ class FrontierContract(SpacingContract, OriginsContract, BansContract, PoisonCon
 
     async def test_readmitted_pages_are_visited_once_more_with_validators(self, stage: Stage) -> None:
         await stage.open_hosts("a/1", "b/1", "c/1")
-        outcomes = {"a": STORED, "b": FAILED, "c": DUPLICATE}
+        outcomes = {"a": STORED, "b": OutcomeKind.MOVED, "c": DUPLICATE}
         for lease in await stage.take():
             await stage.settle(lease, outcomes[lease.target.host], status=404, etag="tag", digest=b"digest")
         assert await stage.frontier.is_finished()
@@ -656,6 +657,18 @@ class FrontierContract(SpacingContract, OriginsContract, BansContract, PoisonCon
         assert past.visits == 2
         assert await stage.frontier.is_finished()
         assert await stage.frontier.readmit() == 2
+
+    async def test_what_failed_is_asked_again_in_a_revisit(self, stage: Stage) -> None:
+        await stage.open_hosts("a/1", "b/1", "c/1")
+        outcomes = {"a": FAILED, "b": OutcomeKind.CRASHED, "c": OutcomeKind.REFUSED}
+        for lease in await stage.take():
+            await stage.settle(lease, outcomes[lease.target.host], status=404)
+        assert await stage.frontier.is_finished()
+        assert await stage.frontier.readmit() == 2
+        assert sorted(await stage.visit_all()) == ["a/1", "b/1"]
+        past = await stage.frontier.history(page("a/1").fingerprint)
+        assert past is not None
+        assert (past.outcome, past.visits) == (STORED, 2)
 
     # ---- queues with a limit
 

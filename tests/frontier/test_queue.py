@@ -26,7 +26,7 @@ from lycosa.frontier.queue import BLOCK_ENTRIES, MAX_MARKS, OTHERS_MARK, ROBOTS_
 from lycosa.frontier.records import HostRecord, Lane, block_key, encode, readable_host
 from lycosa.frontier.rules import RANKS, rank_of
 from lycosa.frontier.tables import QUEUE, Batch
-from lycosa.model import Kind, Target
+from lycosa.model import WAITS_LAST, Kind, Target
 
 from .stage import page, robots_for
 
@@ -249,7 +249,7 @@ targets = st.builds(
     origin=st.sampled_from(["", "http://b"]),
     crashes=st.integers(0, 2),
     visits=st.integers(0, 3),
-    was_aside=st.booleans(),
+    deferred=st.integers(0, WAITS_LAST),
 )
 
 

@@ -19,7 +19,7 @@ from lycosa.frontier.queue import BLOCK_ENTRIES
 from lycosa.frontier.rocks.database import Database
 from lycosa.frontier.rules import FrontierRules
 from lycosa.frontier.view import open_rocks_view
-from lycosa.model import Kind, Lease, OutcomeKind, Settlement
+from lycosa.model import WAITS, Kind, Lease, OutcomeKind, Settlement
 from lycosa.policy.priority import Order
 
 from .stage import FakeClock, Stage, page, rules_pending
@@ -96,6 +96,24 @@ async def test_nothing_acknowledged_is_lost_to_kill_9(tmp_path: Path, durability
     again = [page(f"h{(number + turn) % 37}/{number}-{turn}") for number in range(41) for turn in range(20)]
     assert await frontier.add(again) == 0
     await frontier.close()
+
+
+async def test_what_was_put_off_is_put_off_after_a_restart(folder: Path) -> None:
+    clock = FakeClock()
+    stage = Stage(rocks_frontier(folder, RULES, clock), clock)
+    await stage.open_hosts("a/1", "b/1")
+    leases = {lease.target.host: lease for lease in await stage.take()}
+    await stage.settle(leases["a"], OutcomeKind.REFUSED, sent=False, deferred=WAITS)
+    found = [page("a/doubt1", deferred=1), page("a/doubt2", deferred=1), page("b/2")]
+    await stage.settle(leases["b"], status=200, discovered=found)
+    await stage.frontier.close()
+
+    again = Stage(rocks_frontier(folder, RULES, clock), clock)
+    assert again.frontier.counts().queued == 4
+    order = await again.visit_all()
+    assert order[-1] == "a/1"
+    assert sorted(order) == ["a/1", "a/doubt1", "a/doubt2", "b/2"]
+    await again.frontier.close()
 
 
 async def test_a_clean_close_keeps_everything(folder: Path) -> None:

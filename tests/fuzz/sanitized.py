@@ -1,7 +1,7 @@
 """The compiled parts under AddressSanitizer and UndefinedBehaviorSanitizer, fed with hostile markup and models.
 
 `python -m tests.fuzz.sanitized [SECONDS]` builds them with gcc into a temporary folder and tries as many inputs as fit.
-Any memory error ends the run with the sanitizer's report.
+Any memory error ends the run with the sanitizer's report. `guided` goes on from what it reaches.
 """
 
 from __future__ import annotations
@@ -22,22 +22,16 @@ import lycosa
 from .shapes import MARKUP_PIECES
 
 HOME = Path(lycosa.__file__).parent
-FLAGS = [
-    "-std=gnu11",
-    "-O1",
-    "-g",
-    "-fsanitize=address,undefined",
-    "-fno-sanitize-recover=undefined",
-    "-shared",
-    "-fPIC",
-]
+PAGE = (HOME / "page/native", HOME / "page/content/native")
+SHARED = ["-std=gnu11", "-O1", "-g", "-shared", "-fPIC"]
+SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 
 
-def build(out: Path, *folders: Path) -> None:
+def build(out: Path, *folders: Path, flags: tuple[str, ...] = (), objects: tuple[str, ...] = ()) -> None:
     """Compile one extension with sanitizers."""
-    include = sysconfig.get_path("include")
     files = sorted(str(file) for folder in folders for file in folder.glob("*.c"))
-    subprocess.run(["gcc", *FLAGS, f"-I{include}", *files, "-lm", "-o", str(out)], check=True)
+    command = ["gcc", *SHARED, *SANITIZERS, *flags, f"-I{sysconfig.get_path('include')}", *files, *objects, "-lm"]
+    subprocess.run([*command, "-o", str(out)], check=True)
 
 
 def load(path: Path) -> Any:
@@ -47,6 +41,13 @@ def load(path: Path) -> Any:
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def environment() -> dict[str, str]:
+    """In which Python can load what `build` has built."""
+    library = subprocess.run(["gcc", "-print-file-name=libasan.so"], check=True, capture_output=True, text=True)
+    # The interpreter itself leaks by design at its end; only what happens before counts.
+    return {**os.environ, "LD_PRELOAD": library.stdout.strip(), "ASAN_OPTIONS": "detect_leaks=0"}
 
 
 def markup(draw: random.Random) -> str:
@@ -110,15 +111,12 @@ def main() -> int:
         print(f"{feed(Path(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3])):,} inputs, no memory error")
         return 0
     seconds = sys.argv[1] if len(sys.argv) > 1 else "30"
-    library = subprocess.run(["gcc", "-print-file-name=libasan.so"], check=True, capture_output=True, text=True)
     with tempfile.TemporaryDirectory() as place:
         page, dedupe = Path(place, "page.so"), Path(place, "dedupe.so")
-        build(page, HOME / "page/native", HOME / "page/content/native")
+        build(page, *PAGE)
         build(dedupe, HOME / "dedupe/native")
-        # The interpreter itself leaks by design at its end; only what happens before counts.
-        environment = {**os.environ, "LD_PRELOAD": library.stdout.strip(), "ASAN_OPTIONS": "detect_leaks=0"}
         command = [sys.executable, "-m", "tests.fuzz.sanitized", str(page), str(dedupe), seconds]
-        return subprocess.run(command, env=environment, cwd=HOME.parents[1], check=False).returncode
+        return subprocess.run(command, env=environment(), cwd=HOME.parents[1], check=False).returncode
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ MALFORMED = [name for name, hostile in BEHAVIOURS.items() if hostile.part == "M"
 
 # What is not kept, and why not. Everything else is kept, whole or cut.
 FAILED = {
-    "truncated-zstd": "content-coding", "unknown-coding": "content-coding", "many-codings": "content-coding",
+    "unknown-coding": "content-coding", "many-codings": "content-coding",
     "negative-content-length": "protocol", "word-as-content-length": "protocol", "two-content-lengths": "protocol",
     "bad-chunk-size": "reset", "negative-chunk-size": "reset", "huge-chunk-size": "reset",
     "many-trailers": "headers-too-large", "interim-flood": "headers-too-large", "header-flood": "headers-too-large",
@@ -33,6 +33,7 @@ FAILED = {
 MOVED = {"redirect-to-nonsense", "long-location", "binary-location", "redirect-loop", "redirect-to-itself"}
 CUT = {
     "truncated-gzip": "coding", "truncated-deflate": "coding", "truncated-br": "coding", "corrupt-gzip": "coding",
+    "truncated-zstd": "coding",
     "long-content-length": "disconnect", "no-last-chunk": "disconnect", "reset-in-body": "disconnect",
     "one-line": "length",
 }  # fmt: skip
@@ -83,6 +84,7 @@ def test_a_malformed_answer_gives_the_outcome_it_deserves(visited: Visited, name
     else:
         assert first["outcome"] in ("stored", "duplicate")
         assert first["truncated"] == CUT.get(name, "")
+        assert first["reason"] == ("coding-damaged" if CUT.get(name) == "coding" else "")
 
 
 @pytest.mark.row("M", "G11")

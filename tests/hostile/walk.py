@@ -1,6 +1,7 @@
 """A walk through sites that are functions: the rules against endless sites alone, without network or clock.
 
-Breadth first, one visit after another, as a frontier would give them out.
+One visit after another, as a frontier would give them out: breadth first, behind that what is in doubt (the less the
+sooner), and when nothing else is left what waits for that.
 """
 
 from __future__ import annotations
@@ -11,9 +12,13 @@ from hashlib import sha1
 from itertools import count
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from lycosa.build import make_discovery, make_judge, seed_targets
 from lycosa.crawl.discovery import Discovery
+from lycosa.frontier.rules import is_last_first, rank_of
 from lycosa.model import (
+    WAITS,
     Failure,
     Kind,
     Lease,
@@ -26,10 +31,11 @@ from lycosa.model import (
     Target,
     Validators,
 )
-from lycosa.outcome import Duplicate, Failed, Moved, Read, Refused, Settled, Stored, urls_found
+from lycosa.outcome import Duplicate, Failed, Moved, Postponed, Read, Refused, Settled, Stored, urls_found
 from lycosa.settings import from_values
 from lycosa.site.judge import Learnt, SiteJudge
 from lycosa.url.canonical import parse_seeds
+from lycosa.url.domain import registered_domain
 
 KEY = bytes(16)
 
@@ -66,6 +72,26 @@ class Notes:
         return self.kept[domain][1]
 
 
+class Lanes:
+    """What waits to be visited."""
+
+    def __init__(self) -> None:
+        self._lanes: list[deque[Target]] = [deque() for _ in range(WAITS + 1)]
+
+    def push(self, target: Target) -> None:
+        if target.fingerprint:
+            self._lanes[min(target.deferred, WAITS)].append(target)
+        else:
+            # A probe: before all others.
+            self._lanes[0].appendleft(target)
+
+    def pop(self) -> Target | None:
+        for lane in self._lanes:
+            if lane:
+                return lane.pop() if is_last_first(rank_of(lane[-1]), "breadth") else lane.popleft()
+        return None
+
+
 class Walk:
     """Visits what a web leads to. `asked` are the URLs that were requested, in order."""
 
@@ -76,10 +102,13 @@ class Walk:
         self._tokens = count(1)
         self._known: set[bytes] = set()
         self._stored: dict[bytes, str] = {}
-        self._queue: deque[Target] = deque()
+        self._lanes = Lanes()
         self.notes = Notes()
         self.asked: list[str] = []
         self.refused: dict[str, Refused] = {}
+        self.left_out: set[str] = set()  # those of the refused that never had a visit
+        self.postponed: Counter[int] = Counter()
+        self.probes: list[str] = []
         self.learnt: list[Learnt] = []
         self.begin()
         self.add(seed_targets(self._settings, self._seeds, KEY))
@@ -95,25 +124,33 @@ class Walk:
 
     def add(self, targets: Iterable[Target]) -> None:
         for target in targets:
-            if not target.fingerprint:
-                self._queue.appendleft(target)
-            elif target.fingerprint not in self._known:
-                self._known.add(target.fingerprint)
-                self._queue.append(target)
+            if target.fingerprint not in self._known:
+                self._known.update({target.fingerprint} - {b""})
+                self._lanes.push(target)
 
     async def run(self, max_requests: int = 20_000) -> Walk:
-        while self._queue and len(self.asked) < max_requests:
-            await self.visit(self._queue.popleft())
+        while len(self.asked) < max_requests and (target := self._lanes.pop()):
+            await self.visit(target)
         return self
 
-    async def visit(self, target: Target, validators: Validators | None = None) -> Settled:
-        domain = ".".join(target.host.split(".")[-2:])
-        lease = Lease(next(self._tokens), target, 0.0, validators=validators, site_at=self.notes.version(domain))
-        outcome = await self.judge.refusal(lease) or self._ask(lease)
+    async def visit(self, target: Target, validators: Validators | None = None) -> Settled | Postponed:
+        lease = self.lease(target, validators)
+        objection = await self._objection(lease)
+        outcome = self._ask(lease) if objection is None else objection
         learnt = self.judge.learn(lease, outcome)
+        if isinstance(outcome, Postponed):
+            assert outcome.deferred > target.deferred, "else it would be looked at for ever"
+            self.postponed[outcome.deferred] += 1
+            self._lanes.push(replace(target, deferred=outcome.deferred))
+            self.add(outcome.discovered)
+            return outcome
         self.learnt.append(learnt)
         if isinstance(outcome, Refused):
             self.refused[target.url] = outcome
+        for left, refused in learnt.left_out:
+            if left.fingerprint not in self._known:
+                self.refused[left.url] = refused
+                self.left_out.add(left.url)
         if learnt.news:
             self.notes.kept[learnt.news.domain] = (learnt.news.version, learnt.news.notes)
         self._known.update(learnt.known)
@@ -121,6 +158,15 @@ class Walk:
         self.add(found)
         self.discovery.remembered.add(each.fingerprint for each in found)
         return outcome
+
+    def lease(self, target: Target, validators: Validators | None = None) -> Lease:
+        version = self.notes.version(registered_domain(target.host))
+        return Lease(next(self._tokens), target, 0.0, validators=validators, site_at=version)
+
+    async def _objection(self, lease: Lease) -> Refused | Postponed | None:
+        if lease.target.kind is Kind.PAGE:
+            return await self.judge.objection(lease)
+        return await self.judge.objection_to_host(lease)
 
     def _ask(self, lease: Lease) -> Settled:
         target = lease.target
@@ -130,7 +176,8 @@ class Walk:
         response = Response(target.url, answer.status, [], body, body, b"", b"", "", "h2", 0.0, 0.0)
         page = html_page(answer)
         if target.kind is Kind.PROBE:
-            self.judge.learn_probe(lease, page.text if answer.status == 200 else "")
+            self.probes.append(target.url)
+            self.judge.learn_probe(lease, answer.status, page.text if answer.status == 200 else "")
             return Read(response, [])
         if answer.location:
             return Moved(response, *self.discovery.of_redirect(target, answer.location))
@@ -138,7 +185,8 @@ class Walk:
             return Failed(Failure.STATUS, str(answer.status), response)
         if self.judge.is_soft_404(lease, page):
             return Failed(Failure.SOFT_404, "", response)
-        links, discovered = self.discovery.of_page(target, page, self.judge.renaming(lease))
+        links, found = self.discovery.of_page(target, page, self.judge.renaming(lease))
+        discovered = self.judge.deferred(lease, found)
         digest = sha1(body).digest()
         original = self._stored.setdefault(digest, target.url)
         page_digest = PageDigest(text_digest=sha1(answer.text.encode()).digest() if answer.text else b"")

@@ -110,10 +110,8 @@ def explained(outcome: OutcomeKind, reason: Reason, **facts: float) -> Answer:
     [
         (Refusal.VARIANT, "known as", "traps = false"),
         (Refusal.MIRROR, "crawled as", "traps = false"),
-        (Refusal.MAZE, "so far", "traps = false"),
-        (Refusal.BUDGET, "so far", "domain_pages = 0"),
-        (Refusal.TEMPLATE, "kind of page", "traps = false"),
-        (Refusal.FAMILY, "kind of page", "traps = false"),
+        (Refusal.ENDLESS, "so far", "patience = 1600, or traps = false"),
+        (Refusal.BARREN, "so far", "patience = 1600, or traps = false"),
     ],
 )
 def test_a_rule_against_endless_sites_is_told_with_its_figures(
@@ -122,7 +120,7 @@ def test_a_rule_against_endless_sites_is_told_with_its_figures(
     answer = explained(OutcomeKind.REFUSED, Reason(refusal, "12 of 7: so far"))
     facts = dict(answer.facts)
     assert answer.sentence == f"It was not requested: {wording(refusal)}."
-    assert (facts["rule"], facts[label], facts["to switch off"]) == (refusal, "12 of 7: so far", off)
+    assert (facts["rule"], facts[label], facts["to let it in"]) == (refusal, "12 of 7: so far", off)
 
 
 def test_what_else_was_refused_is_told_apart(wording: Callable[[str], str]) -> None:
@@ -157,7 +155,7 @@ def test_the_tally_counts_by_code_and_status(wording: Callable[[str], str]) -> N
             Settlement(2, OutcomeKind.FAILED, status=500, reason=Reason(Failure.STATUS, "500")),
             Settlement(3, OutcomeKind.FAILED, reason=Reason(Failure.CONNECT, "to a.test: refused")),
             Settlement(4, OutcomeKind.FAILED, reason=Reason(Failure.CONNECT, "to b.test: refused")),
-            Settlement(5, OutcomeKind.REFUSED, reason=Reason(Refusal.TEMPLATE, "/{n}, 40 visits")),
+            Settlement(5, OutcomeKind.REFUSED, reason=Reason(Refusal.BARREN, "/{n}, 40 visits")),
             Settlement(6, OutcomeKind.MOVED, status=301, reason=Reason(Note.MOVED, "http://b.test/")),
             Settlement(7, OutcomeKind.STORED, status=200),
         ]
@@ -166,7 +164,7 @@ def test_the_tally_counts_by_code_and_status(wording: Callable[[str], str]) -> N
         Reason("status", "404"): 1,
         Reason("status", "500"): 1,
         Reason("connect"): 2,
-        Reason("template"): 1,
+        Reason("barren"): 1,
     }
 
 

@@ -19,6 +19,7 @@ from lycosa.observe.report_page import render
 from lycosa.settings import Settings
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.folder_store import FolderStore
+from lycosa.store.logbook import Incident, note
 
 from ..cli.world import World, crawled
 
@@ -157,3 +158,10 @@ def _check_drawing(drawing: str) -> None:
 @pytest.mark.parametrize(("limit", "step"), [(0, 1.0), (4, 1.0), (100, 25.0), (543, 200.0), (0.03, 0.01)])
 def test_steps_are_round(limit: float, step: float) -> None:
     assert svg.nice_step(limit) == pytest.approx(step)
+
+
+async def test_what_happened_to_the_folder_stands_at_the_head(tmp_path: Path) -> None:
+    folder = await keep(tmp_path / "crawl", Visit("http://a/", "a", START, OutcomeKind.STORED))
+    note(folder, Incident(1_770_000_000.0, "2 rows <were> lost"))
+    assert "2026-02-02 02:40" in (page := render(gather(folder, 0.0)))
+    assert "2 rows &lt;were&gt; lost</p>" in page

@@ -52,6 +52,7 @@ def summary_with(*troubled: OriginWaiting) -> CrawlSummary:
         "folder": "crawl",
         "reasons": [],
         "missed_seeds": [],
+        "left_out": [],
         "seconds": 1.0,
         "pages_per_second": 1.0,
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import resource
+import struct
 from importlib.resources import files
 from itertools import islice
 from time import process_time
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.errors import SettingsError
-from lycosa.page._native import Model, describe, feature_names, lay_out
+from lycosa.page._native import WEIGHTS, Model, describe, feature_names, lay_out
 from lycosa.page.content import ContentRules, explain, extract
 from lycosa.page.content.dates import date_of_url, iso_date
 
@@ -137,6 +138,38 @@ def test_comments_below_an_article_are_kept_apart() -> None:
     kept = content.text + "\n" + content.comments
     assert PARAGRAPHS[1] in content.text
     assert "What a sad story this is, thanks!" in kept
+
+
+def test_the_comments_below_an_article_are_none_of_them_content() -> None:
+    voices = [
+        "I grew up in the lower town, and I have never seen the water so high; my mother remembers one such night.",
+        "Nice picture!",
+        "The council knew it in 2011, as the article says, and chose to build a car park instead of mending the dam.",
+        "First",
+        "Whoever wants to help: the school needs blankets, and the fire brigade is looking for boats, says the radio.",
+    ]
+    items = "".join(f'<li class="comment"><p class="text">{voices[n % 5]} ({n})</p></li>' for n in range(40))
+    page = ARTICLE.replace("<head>", '<head><meta property="og:type" content="article">')
+    content = extract(page.replace("</article>", f'</article><section id="comments"><ol>{items}</ol></section>'))
+    for paragraph in PARAGRAPHS:
+        assert paragraph in content.text
+    kept = [n for n in range(40) if f"({n})" in content.text]
+    assert kept == []
+    assert content.comments.count("my mother remembers") == 8
+
+
+def test_what_never_ends_does_not_take_the_rest_of_the_page_with_it() -> None:
+    for tag in ("object", "video", "audio", "canvas"):
+        unclosed = ARTICLE.replace('<div class="article-body">', f'<{tag} data="x"><div class="article-body">')
+        for paragraph in PARAGRAPHS:
+            assert paragraph in extract(unclosed).text.split("\n"), tag
+    closed = ARTICLE.replace('<div class="article-body">', '<div class="article-body"><object>No plugin</object>')
+    assert "No plugin" not in extract(closed).page_text
+
+
+def test_a_rule_between_blocks_is_no_heading() -> None:
+    _, blocks = explain("<h2>One</h2><p>Two<hr>Three")
+    assert [(block.text, block.tag) for block in blocks] == [("One", "h2"), ("Two", "p"), ("Three", "p")]
 
 
 def test_a_page_without_text_has_no_content() -> None:
@@ -315,6 +348,15 @@ def test_the_model_is_small() -> None:
 def test_what_is_no_model_is_refused(broken: bytes) -> None:
     with pytest.raises(ValueError, match="not a content model"):
         Model(broken)
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf"), 3e38])
+def test_a_model_with_leaves_that_are_no_numbers_is_refused(number: float) -> None:
+    whole = files("lycosa.page.content").joinpath("content.model").read_bytes()
+    bias = len(b"lycosac1") + 2 * WEIGHTS + 8
+    for at in (bias, len(whole) - 4):
+        with pytest.raises(ValueError, match="not a content model"):
+            Model(whole[:at] + struct.pack("<f", number) + whole[at + 4 :])
 
 
 def test_a_model_cut_short_is_refused() -> None:

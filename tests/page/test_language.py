@@ -82,3 +82,33 @@ def test_tags_name_a_language(tag: str, language: str) -> None:
 @given(st.text(max_size=300), st.text(max_size=12))
 def test_any_text_has_a_language_or_none(text: str, declared: str) -> None:
     assert len(language_of(text, declared)) in (0, 2, 3)
+
+
+OF_THE_MODEL = {
+    "tl": "Ang tulay sa ibabaw ng ilog ay itinayo ng isang kumpanya na wala na ngayon, ngunit ginagamit pa rin ito.",
+    "mn": "Голын дээгүүрх гүүрийг одоо байхгүй болсон компани барьсан боловч хотын хүмүүс одоог хүртэл ашигладаг.",
+    "ms": "Jambatan di atas sungai telah dibina oleh sebuah syarikat yang tidak lagi wujud, tetapi ia masih digunakan.",
+    "is": "Brúin yfir ána var byggð af fyrirtæki sem er ekki lengur til, en hún er enn í notkun.",
+    "kk": "Өзен үстіндегі көпірді қазір жоқ компания салған, бірақ ол әлі күнге дейін қолданылады.",
+    "sw": "Daraja lililo juu ya mto lilijengwa na kampuni ambayo haipo tena, lakini bado linatumika na watu wa mji.",
+    "sq": "Ura mbi lumë u ndërtua nga një kompani që nuk ekziston më, por ajo është ende në përdorim.",
+    "eu": "Ibaiaren gaineko zubia jada existitzen ez den enpresa batek eraiki zuen, baina oraindik erabiltzen da.",
+    "ga": "Tógadh an droichead thar an abhainn ag cuideachta nach bhfuil ann a thuilleadh, ach tá sé fós in úsáid.",
+}
+
+
+@pytest.mark.parametrize(("language", "text"), OF_THE_MODEL.items())
+def test_the_model_knows_languages_that_the_tables_do_not(language: str, text: str) -> None:
+    pytest.importorskip("pycld2")
+    assert language_of(text) == language
+
+
+@pytest.mark.parametrize(("language", "text"), TEXTS.items())
+def test_the_tables_do_without_the_model(language: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lycosa.page.language.pycld2", None)
+    assert language_of(text) == language
+
+
+@pytest.mark.parametrize("refused", ["\x00", "\x1b", "\x85", "\ufffe", "\udc80"])
+def test_what_the_model_refuses_does_not_hide_the_rest(refused: str) -> None:
+    assert language_of(refused + TEXTS["de"] + refused) == "de"

@@ -85,6 +85,10 @@ CASES = [
     "<!DOCTYPE html><p>a<table><td>b</table>c",
     '<!DOCTYPE html PUBLIC "-//W3C//DTD HTML 4.01 Transitional//EN"><p>a<table><td>b</table>c</p>d',
     "<plaintext>a</plaintext><b>&amp;",
+    "<svg><desc><![CDATA[a\0&amp;]]></desc><title><![CDATA[b\0]]></title><![CDATA[c\0]]></svg>d",
+    "<svg><![CDATA[x]]></svg><frameset><frame src=a>",
+    "<svg><![CDATA[ \0]]></svg><frameset><frame src=a>",
+    "<a href=1><div></a></div><pre>a<p>b</p>\n\n<p>c</pre>",
     # Tokens
     "a</>b</ c>d</3>e<!-- f --!>g<!-->h<!--->i<?j k>l<!m>n<o",
     "<script><!--<script></script>no</script>a<script><!-- --></script>b<script>'</scripts>'</script >c",
@@ -98,6 +102,8 @@ CASES = [
     "<a href=a><script>x</script></a><a href><img alt=' a\u00a0 b '></a><a name=c>no</a><a href='\na\r\nb '>x</a>",
     "<area href=a alt=b rel=NoFollow><area><link rel='NEXT x' href=c><link rel=alternate type=TEXT/HTML href=d title=e>"
     "<link rel='alternate stylesheet' href=no><link rel=next><link rel=next type=image/png href=no><iframe src>",
+    "a<img alt='b &amp; c\0'>d<p><img alt=e><ul><li><img alt=f>g<li><img>h</ul><pre>i<img alt='j\nk'>l</pre><img alt>m",
+    "<table><td><img alt=a></table><noscript><img alt=no></noscript><template><img alt=no></template><image alt=d>",
     "<a href=a rel='Ä Ü'>x</a><a href=b>" + "w\u00f6rd " * 100,
     # The head
     "<title> a\n b </title><title>no</title><base><base href=' b '><base href=no><link rel='x CANONICAL' href=' c '>",
@@ -124,6 +130,31 @@ def test_both_readers_agree_on_cases(html: str) -> None:
 @pytest.mark.parametrize("html", ["<a href=a>b <i>c</i></a>" * 20, "<div>" * 30 + "<a href=x>y</a>", "<p>x" * 50])
 def test_both_readers_agree_on_limits(html: str, limits: Settings) -> None:
     assert_same(html, limits)
+
+
+@pytest.mark.parametrize(
+    ("html", "elements"),
+    [
+        # Of formatting elements with the same attributes three go on, however they are written.
+        ("<dd><b><b><b><b /><dd>x", 12),
+        ("<dd><i a=1><i a=1><i a=1><i a=2><dd>x", 13),
+        # What is not closed goes on only where there is text.
+        ("<p><strike><plaintext>", 6),
+        ("<p><strike><plaintext>x", 7),
+        ("<svg><desc><p><b></p><![CDATA[x]]>", 8),
+    ],
+)
+def test_both_readers_make_the_same_elements(html: str, elements: int) -> None:
+    for reading in read_both(html, Settings(max_parse_nodes=elements)):
+        assert not reading.is_too_large
+    assert compiled.read(html, Settings(max_parse_nodes=elements - 1), "lycosa").is_too_large
+
+
+def test_attributes_are_the_same_in_any_order_and_writing() -> None:
+    # The parser compares them in their order.
+    html = "<dd><i a=1 b='2'><i b=2 A=1><i a=1 b=2 a=3><i\na=&#49; b=2 /><dd>x"
+    assert not compiled.read(html, Settings(max_parse_nodes=12), "lycosa").is_too_large
+    assert compiled.read(html, Settings(max_parse_nodes=11), "lycosa").is_too_large
 
 
 # Pages of others

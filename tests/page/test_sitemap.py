@@ -264,3 +264,18 @@ def test_a_sitemap_speaks_for_its_own_host_and_for_those_who_name_it() -> None:
         "http://www.example.com@evil.org/x",
         "http://evil.org\\@www.example.com/x",
     }
+
+
+def test_the_date_of_news_is_the_date_of_its_page() -> None:
+    news = "<news:news><news:publication><news:name>N</news:name></news:publication>{}</news:news>"
+    date = "<news:publication_date>1970-01-03</news:publication_date>"
+    video = "<video:video><video:publication_date>1970-01-09</video:publication_date></video:video>"
+    body = f"""<urlset xmlns:news="n"><url><loc>{PAGE}</loc>{news.format(date)}</url>
+        <url><loc>{PAGE}b</loc>{news.format(date)}<lastmod>1970-01-02</lastmod></url>
+        <url><loc>{PAGE}c</loc>{video}</url></urlset>"""
+    entries = parse_sitemap(body.encode(), URL).entries
+    assert [(entry.loc, entry.lastmod_at) for entry in entries] == [
+        (PAGE, 2 * 86_400.0),
+        (f"{PAGE}b", 86_400.0),
+        (f"{PAGE}c", None),
+    ]

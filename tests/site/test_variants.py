@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.site.variants import MAX_PARTS, Sameness, UrlPart, after_pair, is_meaningless, parts_of, without
+from lycosa.site.variants import MAX_PARTS, Sameness, UrlPart, after_pair, is_meaningless, masked, parts_of, without
 from lycosa.url.template import has_drawn_segment, template_of
 
 
@@ -65,3 +65,27 @@ def test_any_key_has_few_parts_and_a_shorter_key(text: str) -> None:
     found = parts(key)
     assert len([part for part in found if part.names[0][0] == "?"]) <= MAX_PARTS
     assert without(key, [name for part in found for name in part.names]).startswith("/")
+
+
+@pytest.mark.parametrize(
+    ("tail", "names", "kept"),
+    [
+        ("/a/b", set(), "/a/b"),
+        ("/a?sid=1&x=2", {"sid"}, "/a?x=2"),
+        ("/a?x=2&b=1", set(), "/a?b=1&x=2"),
+        ("/a?sid=0123456789abcdef&x=2", set(), "/a?x=2"),
+        ("/s/0123456789abcdef/b", set(), "/s/*/b"),
+        ("/s/0123456789abcdef/b?x=1", {"y"}, "/s/*/b?x=1"),
+        ("/a?sid=1", {"sid"}, "/a?"),
+    ],
+)
+def test_what_is_left_of_a_link_without_some_variables_and_what_is_drawn_by_lot(
+    tail: str, names: set[str], kept: str
+) -> None:
+    assert masked(tail, names) == kept
+
+
+@given(st.text(max_size=100), st.text(max_size=10))
+def test_what_was_masked_stays_as_it_is(text: str, name: str) -> None:
+    once = masked(f"/{text}", {name})
+    assert masked(once, {name}).partition("?")[0] == once.partition("?")[0]

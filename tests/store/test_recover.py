@@ -88,6 +88,8 @@ async def test_recovering_a_folder_in_order_changes_nothing(folder: CrawlFolder)
 
 async def test_a_seat_is_put_in_order_while_another_is_written(folder: CrawlFolder) -> None:
     gone, busy = (CrawlFolder(folder.path, seat) for seat in ("one-aa", "two-bb"))
+    for seat in (gone, busy):
+        seat.create()
     await crash(gone)
     store = await crash(busy)
     untouched = sorted(path.name for path in folder.path.rglob("*two-bb*.open"))

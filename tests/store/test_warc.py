@@ -112,6 +112,16 @@ def test_the_payload_digest_is_of_the_payload_as_it_came(write: Write) -> None:
     assert headers["WARC-Payload-Digest"] == f"sha1:{expected}"
 
 
+def test_every_record_has_the_digest_of_its_block(write: Write) -> None:
+    body = b"<p>hello</p>" * 100
+    (path,) = write(response(body=body), response(body=body), response(status=304, body=b""))
+    found = records(path)
+    assert {record.kind for record in found} == {"warcinfo", "response", "request", "revisit"}
+    for record in found:
+        expected = base64.b32encode(hashlib.sha1(record.block).digest()).decode()
+        assert record.headers["warc-block-digest"] == f"sha1:{expected}"
+
+
 def test_a_digest_known_already_is_used_only_where_it_is_of_the_payload() -> None:
     plain, coded = response(body=b"<p>"), response(body=b"<p>", raw_body=gzip.compress(b"<p>"))
     known = payload_digest(plain)
@@ -226,6 +236,7 @@ def test_nothing_from_the_web_can_add_a_header_line(url: str, address: str, prot
 
 
 KNOWN_NAMES = {
+    "WARC-Block-Digest",
     "WARC-Type", "WARC-Record-ID", "WARC-Date", "WARC-Target-URI", "WARC-Concurrent-To", "WARC-IP-Address",
     "WARC-Protocol", "WARC-Payload-Digest", "WARC-Truncated", "Content-Type", "Content-Length",
 }  # fmt: skip

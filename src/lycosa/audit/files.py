@@ -16,6 +16,7 @@ from fastwarc.warc import ArchiveIterator, WarcRecordType
 from lycosa.audit.report import AuditReport, Rule
 from lycosa.model import Failure
 from lycosa.store.folder import CrawlFolder
+from lycosa.store.logbook import RowsLeft, events
 
 _GZIP = 31
 _STEP = 256 * 1024
@@ -51,6 +52,10 @@ class KeptRecord(NamedTuple):
     offset: int
     length: int
     url: str
+
+
+# Where a record lies: folder, file, offset.
+Place = tuple[CrawlFolder, str, int]
 
 
 class _GzipMember(NamedTuple):
@@ -99,6 +104,16 @@ def records_of(folder: CrawlFolder, report: AuditReport) -> list[KeptRecord]:
         elif (others := _second_count(path)) != len(kept) - before:
             report.add(Rule.INVALID_WARC, path.name, f"zlib reads {len(kept) - before} responses, fastwarc {others}")
     return kept
+
+
+def uncounted_records(folder: CrawlFolder) -> list[Place]:
+    """Where records lie whose visits did not count, by the logbooks of the folder: they have no rows."""
+    found: list[Place] = []
+    for seat in (folder, *folder.seats()):
+        for event in events(seat):
+            if isinstance(event, RowsLeft):
+                found += [(folder, file, offset) for file, offset in event.records]
+    return found
 
 
 def look_for_open_files(folder: CrawlFolder, report: AuditReport) -> None:

@@ -45,19 +45,48 @@ def look_for_stranded(view: CrawlView, report: AuditReport) -> None:
         report.add(Rule.STRANDED, host.name, f"{host.queued:,} queued")
 
 
-def look_for_pages_without_row(view: CrawlView, rows: Sequence[AuditRow], report: AuditReport) -> None:
-    """Pages that the frontier holds for kept, and counts of them, against the pages table."""
-    urls = {row.url for row in rows if row.outcome in ("stored", "duplicate", "unchanged")}
+def look_for_visits_without_row(view: CrawlView, rows: Sequence[AuditRow], report: AuditReport) -> None:
+    """What the frontier knows of visits, and counts of them, against the pages table."""
+    kept = {row.url for row in rows if row.outcome in ("stored", "duplicate", "unchanged")}
+    visited = {row.url for row in rows}
     for past in view.histories():
-        if past.outcome in _KEPT and past.url not in urls:
+        if past.outcome in _KEPT and past.url not in kept:
             report.add(Rule.PAGE_WITHOUT_ROW, past.url, past.outcome.name.lower())
+        elif past.outcome is not OutcomeKind.CRASHED and past.url not in visited:
+            report.add(Rule.OUTCOME_WITHOUT_ROW, past.url, f"{past.outcome.name.lower()}: {past.reason}")
     outcomes = Counter(row.outcome for row in rows)
     counts = view.counts()
-    for kind in (*_KEPT, OutcomeKind.MOVED):
+    for kind in OutcomeKind:
         name = kind.name.lower()
-        # A crash between store and frontier leaves a row more, never one less.
-        if getattr(counts, name) > outcomes[name]:
+        # A worker that died of a page leaves no row; a request for robots.txt that did not count leaves one more.
+        if kind is not OutcomeKind.CRASHED and getattr(counts, name) > outcomes[name]:
             report.add(Rule.COUNTERS, name, f"the counter says {getattr(counts, name):,}, rows: {outcomes[name]:,}")
+
+
+def look_for_doubled(view: CrawlView, rows: Sequence[AuditRow], report: AuditReport) -> None:
+    """URLs that have more rows than visits: one was written, and its visit repeated."""
+    visits: Counter[str] = Counter()
+    for past in view.histories():
+        if past.outcome is not OutcomeKind.READ:
+            visits[past.url] += past.visits
+    written = Counter(row.url for row in rows if row.outcome != "read")
+    doubled = {url: number for url, number in written.items() if 0 < visits[url] < number}
+    # A settlement that came too late left its row; the visit that took its place left another.
+    if sum(number - visits[url] for url, number in doubled.items()) > view.counts().late:
+        for url, number in doubled.items():
+            report.add(Rule.DOUBLED, url, f"{number:,} rows, {visits[url]:,} visits")
+
+
+def look_for_vanished(view: CrawlView, report: AuditReport) -> None:
+    """Every URL that was taken in is queued, waits for a retry, or has an outcome."""
+    if not view.is_exact:
+        return
+    vanished = view.unaccounted()
+    report.figures["left no record"] = max(vanished, 0)
+    if vanished > 0:
+        report.add(Rule.VANISHED, "known URLs", f"{vanished:,} of {view.counts().known:,}")
+    elif vanished < 0:
+        report.add(Rule.COUNTERS, "known", f"{-vanished:,} URLs are queued or visited that do not count as known")
 
 
 def look_for_lost_links(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,12 +11,22 @@ import msgspec
 from lycosa.audit import asked as by_server
 from lycosa.audit import robots
 from lycosa.audit.asked import Asked, Pauses, TruthFile, asked_by_log, asked_by_rows
-from lycosa.audit.files import AuditRow, KeptRecord, look_for_open_files, records_of, rows_of
+from lycosa.audit.files import (
+    AuditRow,
+    KeptRecord,
+    Place,
+    look_for_open_files,
+    records_of,
+    rows_of,
+    uncounted_records,
+)
 from lycosa.audit.frontier import (
     look_at_counters,
+    look_for_doubled,
     look_for_lost_links,
-    look_for_pages_without_row,
     look_for_stranded,
+    look_for_vanished,
+    look_for_visits_without_row,
     queued_urls,
 )
 from lycosa.audit.report import AuditReport, Rule
@@ -51,7 +61,9 @@ def audit(folders: Sequence[CrawlFolder], settings: Settings, question: Question
     if not question.is_running:
         for folder in folders:
             look_for_open_files(folder, report)
-        _join(rows, records, report)
+        uncounted = {place for folder in folders for place in uncounted_records(folder)}
+        report.figures["records of visits that did not count"] = len(uncounted)
+        _join(rows, records, uncounted, report)
     asked = _asked(question, rows)
     report.figures |= {"requests": len(asked), "rows": len(rows), "records": len(records)}
     with opened_view(folders[0]) as view:
@@ -89,7 +101,9 @@ def _judge_frontier(
 ) -> None:
     look_at_counters(view, report)
     look_for_stranded(view, report)
-    look_for_pages_without_row(view, rows, report)
+    look_for_visits_without_row(view, rows, report)
+    look_for_doubled(view, rows, report)
+    look_for_vanished(view, report)
     if question.has_links:
         look_for_lost_links(folder, view, rows, settings, report)
 
@@ -137,10 +151,10 @@ def _judge_pauses(
         by_server.look_for_short_gaps(sent if wish is None else asked, pauses, report)
 
 
-def _join(rows: Sequence[AuditRow], records: Sequence[KeptRecord], report: AuditReport) -> None:
-    """Every row names a record of its own URL, and every record has a row."""
+def _join(rows: Sequence[AuditRow], records: Sequence[KeptRecord], uncounted: Set[Place], report: AuditReport) -> None:
+    """Every row names a record of its own URL, and every record has a row, but for those whose visits did not count."""
     places = {(kept.folder, kept.file, kept.offset): kept for kept in records}
-    named = set()
+    named = set(uncounted)
     for row in rows:
         if row.warc_offset < 0:
             if row.outcome in ("stored", "duplicate", "unchanged"):

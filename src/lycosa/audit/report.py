@@ -29,6 +29,9 @@ class Rule(Enum):
     ROW_WITHOUT_RECORD = "a row of the pages table names a WARC record that is not there"
     RECORD_WITHOUT_ROW = "a WARC record has no row in the pages table"
     PAGE_WITHOUT_ROW = "the frontier counts a page as kept that has no row in the pages table"
+    OUTCOME_WITHOUT_ROW = "the frontier knows how a visit ended that has no row in the pages table"
+    DOUBLED = "a URL has more rows than it had visits"
+    VANISHED = "a URL was taken in, and is neither queued nor has it an outcome"
     COUNTERS = "a counter of the frontier is not what its tables add up to"
     STRANDED = "a host has something queued and stands in no line: it would never be visited again"
 

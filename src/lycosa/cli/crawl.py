@@ -84,7 +84,9 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--open-network", action="append", metavar="CIDR", help="also fetch from this non-public network (may repeat)"
     )
-    parser.add_argument("--revisit", action="store_true", help="if the crawl is finished, visit its pages again")
+    parser.add_argument(
+        "--revisit", action="store_true", help="if the crawl is finished, visit its pages, and what failed, again"
+    )
     parser.add_argument("-c", "--config", type=Path, metavar="FILE", help="settings file (TOML)")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="any setting (may repeat)")
     shown = parser.add_mutually_exclusive_group()
@@ -132,6 +134,7 @@ async def _crawl(options: argparse.Namespace, session: Session, tally: Tally, se
 
     from lycosa.cli.printing import standard_output
     from lycosa.crawl.session import Ending
+    from lycosa.inspect.left_out import left_out, unseen_share
     from lycosa.inspect.opened import readable_tables
     from lycosa.inspect.seeds import missed_seeds
     from lycosa.observe.progress import Progress, summary
@@ -145,8 +148,10 @@ async def _crawl(options: argparse.Namespace, session: Session, tally: Tally, se
         ending = await session.run(seeds, revisit=options.revisit)
     # Of a crawl that many machines share this folder has a part only.
     with readable_tables(session.folder):
-        missed = missed_seeds(session.folder) if ending is Ending.FINISHED and not session.folder.seat else []
-    facts = summary(session, tally, options.folder, ending, missed)
+        is_whole = ending is Ending.FINISHED and not session.folder.seat
+        missed = missed_seeds(session.folder) if is_whole else []
+        left = left_out(session.folder) if is_whole else []
+    facts = summary(session, tally, options.folder, ending, missed, left)
     with standard_output():
         if options.json:
             print(msgspec.json.encode(facts).decode())
@@ -155,7 +160,8 @@ async def _crawl(options: argparse.Namespace, session: Session, tally: Tally, se
     if session.settings.report:
         with readable_tables(session.folder):
             await asyncio.to_thread(_write_report, session.folder)
-    return 0 if ending is Ending.FINISHED and not missed else 3
+    is_within = unseen_share(left, facts.pages) <= session.settings.left_out_share
+    return 0 if ending is Ending.FINISHED and not missed and is_within else 3
 
 
 def _write_report(folder: CrawlFolder) -> None:
@@ -176,11 +182,10 @@ def _write_report(folder: CrawlFolder) -> None:
 def _settings(options: argparse.Namespace, folder: CrawlFolder) -> Settings:
     """The folder's own settings, or defaults, then the file, then the command line."""
     from lycosa import settings as settings_file
+    from lycosa.crawl.restart import kept_settings
 
-    kept = next((path for path in (folder.own_settings, folder.settings) if path.exists()), None)
-    if kept and not options.config:
-        return settings_file.load_kept(kept, _changes(options))
-    return settings_file.load(options.config, _changes(options))
+    kept = None if options.config else kept_settings(folder, _changes(options))
+    return kept or settings_file.load(options.config, _changes(options))
 
 
 def _changes(options: argparse.Namespace) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from lycosa.cli.arguments import add_folder_option, add_json_option, new_parser
 from lycosa.cli.printing import print_json, say
 from lycosa.errors import LycosaError, SettingsError
 from lycosa.inspect.wording import moment, visible, visible_lines
+from lycosa.model import OutcomeKind
 from lycosa.robots.usage import PURPOSES
 
 if TYPE_CHECKING:
@@ -28,7 +29,10 @@ Write a crawl, or the part of it that --where names, in another format:
   csv      for spreadsheets; cells that look like formulas are quoted
   parquet  one file, for DuckDB, pandas, Spark
   wacz     one web archive with its index, for replay tools such as ReplayWeb.page
-  folder   every kept page as a UTF-8 file named by its content, with index.jsonl"""
+  folder   every kept page as a UTF-8 file named by its content, with index.jsonl
+
+The table `pages` is exported without the visits that gave no page (robots.txt, sitemaps, probes, redirects, what was
+refused or failed); --all keeps them. Times are UTC and say so."""
 _EXAMPLES = """\
   lycosa export --format jsonl --out pages.jsonl --where "outcome = 'stored' AND language LIKE 'de%'"
   lycosa export --format csv --what hosts --out hosts.csv
@@ -44,6 +48,9 @@ _EXTENSIONS = {
     "text/xml": ".xml",
 }
 _ROWS_AT_ONCE = 1_000
+_PAGES = ", ".join(f"'{kind.name.lower()}'" for kind in OutcomeKind if kind.is_page)
+# The views have moments as plain timestamps in UTC; elsewhere they would be taken for local ones.
+_MOMENT = "TIMESTAMP"
 
 
 def add_parser(commands: Any) -> None:
@@ -62,6 +69,7 @@ def add_parser(commands: Any) -> None:
         choices=(*PURPOSES, "any"),
         help="leave out pages whose site does not want them used for this (default: the setting `purpose`)",
     )
+    parser.add_argument("--all", action="store_true", help="also visits that gave no page: robots.txt, failures, …")
     parser.add_argument("--where", metavar="SQL", default="", help="only rows for which this holds")
     add_json_option(parser)
     parser.set_defaults(run=run)
@@ -106,6 +114,8 @@ def _write(folder: CrawlFolder, options: argparse.Namespace, out: Path) -> int:
     rows = f"SELECT * FROM {options.what}" + (f" WHERE ({options.where})" if options.where else "")  # noqa: S608
     unwanted = _unwanted(options.purpose or load(folder.settings, {}).purpose)
     check_reads_only(rows)
+    if options.what == "pages" and not options.all:
+        rows = f"SELECT * FROM ({rows}) WHERE outcome IN ({_PAGES})"  # noqa: S608
     if options.what == "pages" and unwanted:
         rows = f"SELECT * FROM ({rows}) WHERE NOT ({unwanted})"  # noqa: S608
     with connect_for(folder, rows) as connection:
@@ -118,9 +128,10 @@ def _write(folder: CrawlFolder, options: argparse.Namespace, out: Path) -> int:
             case "csv":
                 return _copy(connection, f"SELECT {_safe_columns(connection, rows)} FROM ({rows})", out, "csv, header")  # noqa: S608
             case "jsonl":
-                return _copy(connection, rows, out, "json")
+                return _copy(connection, f"SELECT {_told_columns(connection, rows)} FROM ({rows})", out, "json")  # noqa: S608
             case _:
-                return _copy(connection, rows, out, "parquet, compression zstd")
+                zoned = _columns(connection, rows, {_MOMENT: """"{0}" AT TIME ZONE 'UTC' AS "{0}" """})
+                return _copy(connection, f"SELECT {zoned} FROM ({rows})", out, "parquet, compression zstd")  # noqa: S608
 
 
 def _unwanted(purpose: str) -> str:
@@ -149,15 +160,24 @@ def _copy(connection: duckdb.DuckDBPyConnection, query: str, out: Path, form: st
     return int(row[0]) if row else 0
 
 
+_TOLD = {_MOMENT: """strftime("{0}", '%Y-%m-%dT%H:%M:%S.%fZ') AS "{0}" """}
+_SAFE = {**_TOLD, "VARCHAR": """regexp_replace("{0}", '^([=+@\\t\\r-])', '''\\1') AS "{0}" """}
+
+
+def _told_columns(connection: duckdb.DuckDBPyConnection, rows: str) -> str:
+    """Every column, with moments as texts that name their zone."""
+    return _columns(connection, rows, _TOLD)
+
+
 def _safe_columns(connection: duckdb.DuckDBPyConnection, rows: str) -> str:
-    """Every column, with a quote before texts that a spreadsheet would take for a formula."""
-    columns = []
-    for name, kind, *_ in connection.execute(f"DESCRIBE {rows}").fetchall():
-        if kind == "VARCHAR":
-            columns.append(f"""regexp_replace("{name}", '^([=+@\\t\\r-])', '''\\1') AS "{name}" """)
-        else:
-            columns.append(f'"{name}"')
-    return ", ".join(columns)
+    """The same, with a quote before texts that a spreadsheet would take for a formula."""
+    return _columns(connection, rows, _SAFE)
+
+
+def _columns(connection: duckdb.DuckDBPyConnection, rows: str, changes: dict[str, str]) -> str:
+    """Every column, those of some types changed by a template."""
+    described = connection.execute(f"DESCRIBE {rows}").fetchall()
+    return ", ".join(changes.get(kind, '"{0}"').format(name) for name, kind, *_ in described)
 
 
 # ---- pages with their bytes

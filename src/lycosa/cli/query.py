@@ -6,6 +6,7 @@ import argparse
 import csv
 import sys
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from lycosa.cli.arguments import add_folder_option, new_parser
@@ -77,7 +78,7 @@ def _print(result: duckdb.DuckDBPyConnection, style: str) -> None:
     elif style == "csv":
         write_csv(columns, _rows(result))
     else:
-        rows = result.fetchmany(MAX_TABLE_ROWS)
+        rows = list(map(_zoned, result.fetchmany(MAX_TABLE_ROWS)))
         print_table(columns, rows)
         if result.fetchone() is not None:
             say(f"only the first {MAX_TABLE_ROWS:,} rows are shown; --format csv or json gives all")
@@ -85,7 +86,12 @@ def _print(result: duckdb.DuckDBPyConnection, style: str) -> None:
 
 def _rows(result: duckdb.DuckDBPyConnection) -> Iterator[Sequence[Any]]:
     while rows := result.fetchmany(_ROWS_AT_ONCE):
-        yield from rows
+        yield from map(_zoned, rows)
+
+
+def _zoned(row: Sequence[Any]) -> Sequence[Any]:
+    """A row whose moments say that they are in UTC, as all of a crawl's are."""
+    return [value.replace(tzinfo=UTC) if type(value) is datetime and not value.tzinfo else value for value in row]
 
 
 def write_csv(columns: Sequence[str], rows: Iterator[Sequence[Any]]) -> None:

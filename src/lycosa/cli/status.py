@@ -60,7 +60,8 @@ def print_status(status: Status, now: float) -> None:
     process = f" (process {status.process})" if status.process > 0 else ""
     place = [("crawl", status.folder)] if status.folder else []
     crew = _crew_facts(status.crew) if status.crew else []
-    print_facts([*place, ("state", f"{status.state}{process}"), ("missing", status.missing), *crew])
+    happened = [("happened", f"{moment(each.at)}: {each.sentence}") for each in status.incidents]
+    print_facts([*place, ("state", f"{status.state}{process}"), ("missing", status.missing), *happened, *crew])
     print()
     print_facts(
         [

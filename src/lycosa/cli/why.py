@@ -15,6 +15,7 @@ from lycosa.inspect.wording import visible
 _EXAMPLES = """\
   lycosa why https://example.org/private/ --folder broad
   lycosa why example.org/a --json
+  lycosa why --left-out example.org --folder broad
   lycosa why example.org/a --frontier 'redis://10.0.0.1/0?crawl=web'
 """
 
@@ -25,10 +26,13 @@ def add_parser(commands: Any) -> None:
         commands,
         "why",
         "what became of a URL, and for which reason",
-        "Explain any URL: whether the crawl knows it, visited it, refused it, or where it waits and what for.",
+        "Explain any URL: whether the crawl knows it, visited it, refused it, or where it waits and what for. "
+        "Or list what the rules against endless sites left out of a host.",
         _EXAMPLES,
     )
-    parser.add_argument("url", metavar="URL", help="any URL, as a page or a person writes it")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("url", metavar="URL", nargs="?", help="any URL, as a page or a person writes it")
+    what.add_argument("--left-out", metavar="HOST", help="list the URLs of this host that were left out by rule")
     add_crawl_options(parser)
     add_json_option(parser)
     parser.set_defaults(run=run)
@@ -38,6 +42,8 @@ def run(options: argparse.Namespace) -> int:
     from lycosa.inspect.opened import opened_crawl
     from lycosa.inspect.why import explain
 
+    if options.left_out:
+        return _list_left_out(options)
     with opened_crawl(options.folder, options.frontier) as crawl:
         answer = explain(crawl, options.url, time.time())
     if options.json:
@@ -49,4 +55,17 @@ def run(options: argparse.Namespace) -> int:
     for source in answer.linked_from:
         rel = f"  (rel={source.rel})" if source.rel else ""
         print_facts([("linked from", f"{source.url}{rel}")], indent="  ")
+    return 0
+
+
+def _list_left_out(options: argparse.Namespace) -> int:
+    from lycosa.inspect.left_out import left_out_of
+    from lycosa.inspect.opened import opened_folder
+
+    with opened_folder(options.folder) as folder:
+        for each in left_out_of(folder, options.left_out):
+            if options.json:
+                print_json(msgspec.structs.asdict(each))
+            else:
+                print(visible(f"{each.reason}\t{each.url}\t{each.detail}"))
     return 0

@@ -9,13 +9,18 @@ from typing import cast
 import msgspec
 
 from lycosa.model import Kind, Links, Page, Target
-from lycosa.page.sitemap import Sitemap, SitemapKind, entries_allowed
+from lycosa.page.sitemap import ORDINARY_PRIORITY, Sitemap, SitemapEntry, SitemapKind, entries_allowed
 from lycosa.policy import priority
 from lycosa.url.canonical import NO_LIMITS, ParsedUrl, Rejection, parse
+from lycosa.url.domain import registered_domain
 from lycosa.url.fingerprint import Fingerprinter
 from lycosa.url.memo import KnownLink, LinkMemo, LinkPolicy
+from lycosa.url.scope import Verdict
 
 MAX_REMEMBERED = 200_000
+# A site may keep its sitemaps with somebody else. It may as well name a stranger, who would get the requests.
+MAX_SITEMAPS_ELSEWHERE = 3
+MAX_NAMING_DOMAINS = 10_000
 
 
 class DiscoveryRules(msgspec.Struct, frozen=True):
@@ -54,6 +59,24 @@ class Remembered:
             self._old, self._young = self._young, set()
 
 
+class SitemapsElsewhere:
+    """Sitemaps outside the scope that were followed, by the registered domain whose robots.txt led to them."""
+
+    def __init__(self) -> None:
+        self._followed: dict[str, set[bytes]] = {}
+
+    def may_follow(self, named_by: str, fingerprint: bytes) -> bool:
+        """Whether one more of them is followed for this domain; one that was is so again."""
+        followed = self._followed.setdefault(named_by, set())
+        if fingerprint not in followed:
+            if len(followed) >= MAX_SITEMAPS_ELSEWHERE:
+                return False
+            followed.add(fingerprint)
+        if len(self._followed) > MAX_NAMING_DOMAINS:
+            del self._followed[next(iter(self._followed))]
+        return True
+
+
 class Discovery:
     """Decides what of a visit's findings becomes a target."""
 
@@ -62,6 +85,7 @@ class Discovery:
         self._memo = LinkMemo(policy)
         self._fingerprinter = fingerprinter
         self._rules = rules
+        self._sitemaps_elsewhere = SitemapsElsewhere()
         self.remembered = Remembered()
 
     def of_page(
@@ -89,12 +113,21 @@ class Discovery:
                 new[link.fingerprint] = link
         return links, self._targets(target, new.values()) if new else []
 
+    def beyond(self, target: Target, links: Links) -> int:
+        """How many links of a page are not followed since they lie deeper than is allowed."""
+        if target.depth < self._rules.max_depth:
+            return 0
+        decided = self._memo.resolve_all(target.url, list(dict.fromkeys(links.targets)), "utf-8")
+        return sum(
+            link.in_scope and link.fingerprint not in self.remembered for link in decided if isinstance(link, KnownLink)
+        )
+
     def of_redirect(self, target: Target, location: str) -> tuple[str, list[Target]]:
         """Where a redirect leads, and the target it makes, if it makes one."""
         link = self._policy.decide(location, target.url)
         if not isinstance(link, KnownLink):
             return location, []
-        if not link.in_scope and target.depth:
+        if not link.in_scope and not self._may_leave(target, link):
             return link.url, []
         fingerprint = link.fingerprint
         if fingerprint == target.fingerprint and link.url != target.url:
@@ -123,21 +156,25 @@ class Discovery:
         if not self._rules.sitemaps or self._rules.max_depth < 1:
             return []
         links = (self._policy.decide(href, target.url) for href in sitemaps)
+        named_by = self._domain(target.origin or target.url)
         return [
             Target(link.url, link.host, link.fingerprint, Kind.SITEMAP, priority.SITEMAP, referrer=target.url)
             for link in links
-            if isinstance(link, KnownLink)
+            if isinstance(link, KnownLink) and self._may_read(link, named_by)
         ]
 
     def of_sitemap(self, target: Target, sitemap: Sitemap) -> list[Target]:
-        """What a sitemap lists: pages, the newest first, or further sitemaps."""
+        """What a sitemap lists: pages, the most important first and of those the newest, or further sitemaps."""
         # The origins whose robots.txt named this sitemap vouch for it: their pages may stand in it too.
         entries = entries_allowed(sitemap, target.url, (target.referrer,))
         is_index = sitemap.kind is SitemapKind.INDEX
+        named_by = self._domain(target.referrer)
         targets = []
-        for entry in sorted(entries, key=lambda entry: -(entry.lastmod_at or 0.0)):
+        for entry in sorted(entries, key=_urgency):
             link = self._policy.decide(entry.loc)
-            if not isinstance(link, KnownLink) or not (link.in_scope or is_index):
+            if not isinstance(link, KnownLink):
+                continue
+            if not (self._may_read(link, named_by) if is_index else link.in_scope):
                 continue
             found = Target(
                 link.url,
@@ -150,6 +187,23 @@ class Discovery:
             )
             targets.append(found)
         return targets
+
+    def _may_leave(self, target: Target, link: KnownLink) -> bool:
+        """Whether a redirect may lead out of the scope: a seed's may, and a sitemap's within its own domain."""
+        if target.kind is Kind.SITEMAP:
+            return link.verdict is not Verdict.OUT_OF_SCOPE or link.domain == registered_domain(target.host)
+        return not target.depth
+
+    def _may_read(self, link: KnownLink, named_by: str) -> bool:
+        """Whether a sitemap is read. Patterns are for pages; whose it is counts for every request."""
+        if link.verdict is not Verdict.OUT_OF_SCOPE:
+            return True
+        return self._sitemaps_elsewhere.may_follow(named_by, link.fingerprint)
+
+    @staticmethod
+    def _domain(url: str) -> str:
+        parsed = parse(url, None, NO_LIMITS)
+        return registered_domain(parsed.host) if isinstance(parsed, ParsedUrl) else ""
 
     def _base(self, target: Target, page: Page) -> str:
         if not page.base:
@@ -176,3 +230,8 @@ class Discovery:
             )
             targets.append(Target(link.url, link.host, link.fingerprint, Kind.PAGE, rank, depth, source.url))
         return targets
+
+
+def _urgency(entry: SitemapEntry) -> tuple[float, float]:
+    """Smaller is sooner. A site can only set its own pages in order: priorities of others are not compared."""
+    return -(ORDINARY_PRIORITY if entry.priority is None else entry.priority), -(entry.lastmod_at or 0.0)

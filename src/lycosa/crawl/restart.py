@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from socket import gethostname
+from typing import Any
 
 import msgspec
 
 from lycosa.errors import SettingsError
 from lycosa.frontier.redis.address import has_password, is_redis, parse_address, redacted
-from lycosa.settings import Settings, as_toml, common
+from lycosa.settings import Settings, as_toml, common, load_kept
 from lycosa.store.files import replace_file
 from lycosa.store.folder import CrawlFolder, Lock, take_seat
+from lycosa.store.logbook import Begun, begun_at, note
 from lycosa.url.canonical import ParsedUrl
 
 # Beside the frontier: which crawl of a shared one this folder has taken part in, and which seeds are in it.
 JOINED, PLANTED = "joined", "planted"
+# Settings that whoever adds a seed must know, also where they are as usual.
+_ALWAYS_TOLD = ("scope", "max_depth", "max_pages")
 
 
 def hold_folder(folder: CrawlFolder, settings: Settings) -> tuple[CrawlFolder, Lock]:
@@ -26,6 +31,12 @@ def hold_folder(folder: CrawlFolder, settings: Settings) -> tuple[CrawlFolder, L
         return take_seat(folder, settings.machine or gethostname())
     folder.create()
     return folder, folder.lock()
+
+
+def kept_settings(folder: CrawlFolder, changes: dict[str, Any]) -> Settings | None:
+    """The settings that a folder was last crawled with, and changes on top; None if it has none."""
+    kept = next((path for path in (folder.own_settings, folder.settings) if path.exists()), None)
+    return load_kept(kept, changes) if kept else None
 
 
 def write_settings(folder: CrawlFolder, settings: Settings) -> None:
@@ -44,11 +55,36 @@ def _write_settings(path: Path, settings: Settings, beside: Path) -> None:
     replace_file(path, as_toml(settings), beside, is_private=has_password(settings.frontier))
 
 
+def note_begun(folder: CrawlFolder) -> None:
+    """A crawl begins here, unless one has."""
+    if not begun_at(folder) and not folder.has_pages():
+        note(folder, Begun(time.time()))
+
+
 def write_seeds(folder: CrawlFolder, seeds: Iterable[ParsedUrl]) -> None:
     """Add seeds to those the folder knows: they make the scope of the crawl, also after a restart."""
     known = [seed.url for seed in folder.read_seeds()]
     urls = dict.fromkeys(known + [seed.url for seed in seeds])
     replace_file(folder.seeds, "".join(f"{url}\n" for url in urls), folder.home)
+
+
+def joining(folder: CrawlFolder, new: Sequence[str], known: Sequence[str], before: Settings, now: Settings) -> str:
+    """For whoever names another seed: which crawl it joins, and by which settings that goes."""
+    begun = begun_at(folder)
+    since = f"begun {time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime(begun))} " if begun else ""
+    usual, names = Settings(), Settings.__struct_fields__
+    kept = [name for name in names if name in _ALWAYS_TOLD or getattr(now, name) != getattr(usual, name)]
+    changed = [name for name in names if getattr(now, name) != getattr(before, name)]
+    told = ", ".join(f"{name} {getattr(now, name)}" for name in kept if name not in (*changed, "seeds"))
+    others = ", ".join(f"{name} {getattr(now, name)} instead of {getattr(before, name)}" for name in changed)
+    return (
+        f"{_some(new)} joins the crawl in {folder.path}, {since}from {_some(known)}, by its settings ({told}"
+        f"{f'; changed now: {others}' if others else ''}); name another --folder for a crawl of its own"
+    )
+
+
+def _some(urls: Sequence[str]) -> str:
+    return urls[0] if len(urls) == 1 else f"{urls[0]} and {len(urls) - 1:,} more"
 
 
 def check_whole(folder: CrawlFolder, settings: Settings) -> None:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterator, Sequence, Set
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import Enum
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from types import TracebackType
@@ -18,15 +19,20 @@ from typing import Any, Protocol, Self, TypeVar
 
 from lycosa.clock import Clock, steady_clock
 from lycosa.crawl.dispatcher import CentralDispatcher
+from lycosa.crawl.mending import Mending
 from lycosa.crawl.restart import (
     check_whole,
     hold_folder,
+    joining,
+    kept_settings,
+    note_begun,
     note_planted,
     seeds_to_plant,
     write_seeds,
     write_settings,
 )
 from lycosa.crawl.shortage import ShortageWait
+from lycosa.crawl.widening import Follow, Reach, Widening, note_reach, reach_before
 from lycosa.errors import BackendLost, FolderInUse, Shortage, lost
 from lycosa.model import Settlement, Target
 from lycosa.page.installation import what_is_missing
@@ -93,6 +99,9 @@ class Parts(Protocol):
     def reader(self, settings: Settings, folder: CrawlFolder) -> Parse:
         """Reads pages again, exactly as visits read them."""
 
+    def follower(self, settings: Settings, folder: CrawlFolder, crawl_key: bytes) -> Follow:
+        """Finds targets on pages that were stored before, by these settings."""
+
     def make_workers(self, session: Session, lock: Lock) -> Workers: ...
 
 
@@ -127,8 +136,10 @@ class Session:
         self._at_once = asyncio.Event()
         self.folder = folder
         self.settings = settings_for(folder)
-        self.paused = ""  # why nothing is dispatched, while the machine lacks something
-        self.recovery: Recovery | None = None
+        self._paused = ""
+        self._mending: Mending | None = None
+        self._recovered = Recovery()
+        self.troubles: list[str] = []  # what was found wrong with the folder, as sentences
 
     def __enter__(self) -> Self:
         self.folder, self._lock = hold_folder(self.folder, self.settings)
@@ -153,6 +164,19 @@ class Session:
     def restarts(self) -> int:
         """How often a worker died and was replaced."""
         return self._earlier_restarts + (self._workers.restarts if self._workers else 0)
+
+    @property
+    def paused(self) -> str:
+        """Why nothing is dispatched, while the machine lacks something; `status` can tell it, too."""
+        return self._paused
+
+    @paused.setter
+    def paused(self, reason: str) -> None:
+        self._paused = reason
+        if self._lock:
+            # It is told where there is room for it already; if even that fails, the crawl has worse troubles.
+            with suppress(OSError):
+                self._lock.tell(reason)
 
     def counts(self) -> Counts:
         """Where all known URLs are."""
@@ -184,6 +208,8 @@ class Session:
             self._workers.stop()
         if self._dispatcher:
             self._dispatcher.close()
+        if self._mending:
+            self._mending.stop()
         if self._frontier:
             self._frontier.give_up()
 
@@ -216,11 +242,15 @@ class Session:
     async def _run_once(self, seeds: Sequence[ParsedUrl], *, revisit: bool) -> Ending:
         """From opening what is on disk to closing it."""
         with self.disk():
+            joined, before = self._joined(seeds), reach_before(self.folder)
+            note_begun(self.folder)
             write_settings(self.folder, self.settings)
             write_seeds(self.folder, seeds)
-            self.recovery = self.recover()
-            self._recover_siblings()
+            await asyncio.to_thread(self._recover_siblings)
         if self._shipper:
+            # Before files leave: those that are not in order are made anew from others.
+            with self.disk():
+                self._recovered = await asyncio.to_thread(self._recover, self.folder)
             await asyncio.to_thread(self._shipper.start)
         settings, folder = self.settings, self.folder
         frontier = await self._unless_stopped(
@@ -228,22 +258,72 @@ class Session:
         )
         if frontier is None:
             return Ending.STOPPED
-        begin_seconds = self._parts.begin_seconds(settings)
         self._frontier = frontier
-        self._dispatcher = CentralDispatcher(frontier, self._clock, settings.max_wait_seconds, begin_seconds)
-        self._dispatcher.on_settled = self._on_settled
+        self._mending = mending = self._make_mending(frontier)
         try:
+            with self.disk():
+                await mending.begin()
+            if joined:
+                logger.warning("%s; %s pages so far", joined, f"{frontier.counts().pages:,}")
             await self._plant(frontier, revisit=revisit)
-            if self._stopping.is_set():
-                return Ending.STOPPED
-            await self._visit(frontier, self._dispatcher)
-            if await frontier.is_finished():
-                return Ending.FINISHED
-            return Ending.STOPPED if self._stopping.is_set() else Ending.INCOMPLETE
+            self._widen(mending, before)
+            while not self._stopping.is_set():
+                await self._visit(frontier, self._new_dispatcher(frontier))
+                # What was lost may be found to be so only after all else was visited.
+                with self.disk():
+                    if not await mending.finish():
+                        break
+            return await self._ending(frontier, mending)
         finally:
             self._last_counts, self._frontier = frontier.counts(), None
+            await mending.close()
+            self._recovered, self._mending = self.recovery, None
             with self.disk():
                 await frontier.close()
+
+    def _joined(self, seeds: Sequence[ParsedUrl]) -> str:
+        """Which crawl further seeds join, and by which settings; empty if there are none, or no crawl."""
+        known = [seed.url for seed in self.folder.read_seeds()]
+        new = [seed.url for seed in seeds if seed.url not in known]
+        before = kept_settings(self.folder, {})
+        if not known or not new or before is None or self.folder.seat:
+            return ""
+        return joining(self.folder, new, known, before, self.settings)
+
+    def _widen(self, mending: Mending, before: Reach | None) -> None:
+        """Take in what an earlier run left out, if its settings were others."""
+        if self.settings.frontier != "rocks":
+            return
+        folder, now = self.folder, Reach.of(self.settings, self.folder.read_seeds())
+        if before is None or not (changes := before.changes_to(now)):
+            note_reach(folder, now)
+            return
+        widening = Widening(folder, before, now)
+
+        def done(taken_in: int) -> None:
+            note_reach(folder, now)
+            gone = (
+                f"; of {widening.lost:,} pages the records are gone: --revisit asks for them" if widening.lost else ""
+            )
+            logger.warning("%s: %s URLs that were left out before are taken in%s", changes, f"{taken_in:,}", gone)
+
+        assert self._frontier
+        mending.widen(widening, partial(self._parts.follower, self.settings, folder, self._frontier.crawl_key()), done)
+
+    async def _ending(self, frontier: CrawlFrontier, mending: Mending) -> Ending:
+        if not await frontier.is_finished():
+            return Ending.STOPPED if self._stopping.is_set() else Ending.INCOMPLETE
+        if mending.missing:
+            self._say(f"{mending.missing:,} rows of earlier visits are missing, and nobody knows which")
+            return Ending.INCOMPLETE
+        return Ending.FINISHED
+
+    def _new_dispatcher(self, frontier: CrawlFrontier) -> CentralDispatcher:
+        begin_seconds = self._parts.begin_seconds(self.settings)
+        dispatcher = CentralDispatcher(frontier, self._clock, self.settings.max_wait_seconds, begin_seconds)
+        dispatcher.on_settled = self._on_settled
+        self._dispatcher = dispatcher
+        return dispatcher
 
     async def _plant(self, frontier: CrawlFrontier, *, revisit: bool) -> None:
         """Seeds that were not planted, or of which that is not known, since an earlier run ended before its time."""
@@ -268,12 +348,27 @@ class Session:
 
     # ---- the folder
 
-    def recover(self, worker: int | None = None) -> Recovery:
-        """Put in order what one worker, or all, left behind; none of them may be running."""
-        return self._recover(self.folder, worker)
+    async def recover(self, worker: int) -> None:
+        """Put in order, beside the crawl, what a worker left behind that is gone."""
+        assert self._mending
+        await self._mending.recover(worker)
 
-    def _recover(self, folder: CrawlFolder, worker: int | None = None) -> Recovery:
-        return recover(folder, self.settings, self._parts.reader(self.settings, folder), worker=worker)
+    @property
+    def recovery(self) -> Recovery:
+        """What was put in order of what earlier runs, and dead workers, had left."""
+        return self._recovered.and_then(self._mending.recovery) if self._mending else self._recovered
+
+    def _make_mending(self, frontier: CrawlFrontier) -> Mending:
+        parse = partial(self._parts.reader, self.settings, self.folder)
+        return Mending(self.folder, self.settings, frontier, parse, self._say, self._clock())
+
+    def _say(self, sentence: str) -> None:
+        """Tell the operator at once, and whoever sums up the crawl."""
+        logger.warning("%s", sentence)
+        self.troubles.append(sentence)
+
+    def _recover(self, folder: CrawlFolder) -> Recovery:
+        return recover(folder, self.settings, self._parts.reader(self.settings, folder))
 
     def _recover_siblings(self) -> None:
         """Put in order what commands of this machine left behind that were not started again."""

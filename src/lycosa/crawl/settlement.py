@@ -25,6 +25,7 @@ from lycosa.outcome import (
     Duplicate,
     Failed,
     Moved,
+    Postponed,
     Read,
     Refused,
     Settled,
@@ -81,14 +82,21 @@ def settlement_of(lease: Lease, outcome: Settled, learnt: Learnt) -> Settlement:
         retry_after_seconds=_retry_after(response),
         site=learnt.news,
         known=learnt.known,
+        left_out=[(target, reason_of(refused)) for target, refused in learnt.left_out],
         connect_seconds=response.connect_seconds if response else 0.0,
     )
     match outcome:
         case Stored():
-            return msgspec.structs.replace(facts, digest=outcome.digest, group=outcome.placement.group)
+            return msgspec.structs.replace(
+                facts, digest=outcome.digest, group=outcome.placement.group, beyond=outcome.beyond
+            )
         case Duplicate():
             return msgspec.structs.replace(
-                facts, digest=outcome.digest, group=outcome.placement.group, original=outcome.original
+                facts,
+                digest=outcome.digest,
+                group=outcome.placement.group,
+                original=outcome.original,
+                beyond=outcome.beyond,
             )
         case Unchanged():
             past = lease.validators
@@ -109,6 +117,13 @@ def settlement_of(lease: Lease, outcome: Settled, learnt: Learnt) -> Settlement:
             return msgspec.structs.replace(facts, sent=False, robots=outcome.robots)
         case Crashed():
             return facts
+
+
+def postponement_of(lease: Lease, outcome: Postponed) -> Settlement:
+    """What a visit that was put off means: no trace of it but its place in the queue."""
+    return Settlement(
+        lease.token, OutcomeKind.REFUSED, sent=False, discovered=outcome.discovered, deferred=outcome.deferred
+    )
 
 
 def visit_row(lease: Lease, outcome: Settled, now: float) -> Kept:
@@ -160,6 +175,9 @@ def visit_row(lease: Lease, outcome: Settled, now: float) -> Kept:
         noindex=page.noindex,
         usage=outcome.usage,
     )
+    if outcome.response.truncated == "coding":
+        coding = outcome.response.header("content-encoding")
+        row = msgspec.structs.replace(row, reason=Note.CODING_DAMAGED.value, detail=coding)
     return Kept(row, response, page, outcome.links)
 
 

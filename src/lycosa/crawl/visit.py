@@ -117,8 +117,8 @@ class Visitor:
 
     async def _visit_page(self, lease: Lease) -> Outcome:
         target = lease.target
-        if refused := await self._robots_cache.refusal(lease) or await self._judge.refusal(lease):
-            return refused
+        if objection := await self._robots_cache.refusal(lease) or await self._judge.objection(lease):
+            return objection
         asked_for_changes = conditions(lease.validators)
         response = await self._fetcher.fetch(target.url, address=await self._address(lease), headers=asked_for_changes)
         if response.status == 304 and asked_for_changes:
@@ -132,14 +132,14 @@ class Visitor:
             if self._judge.is_soft_404(lease, page):
                 return Failed(Failure.SOFT_404, response=response)
             links, found = self._discovery.of_page(target, page, self._judge.renaming(lease))
-            discovered = self._judge.lowered(lease, found)
+            discovered, beyond = self._judge.deferred(lease, found), self._discovery.beyond(target, links)
             digest = sha1(response.body, usedforsecurity=False).digest()
             page_digest = self._digester.read(page)
         usage = str(usage_of(response, page) | await self._robots_cache.usage(lease))
         original, placement = await self._dispatcher.recognise(digest, target.url, lease.token, page_digest.signature)
         if original:
-            return Duplicate(response, page, links, discovered, digest, page_digest, placement, original, usage)
-        return Stored(response, page, links, discovered, digest, page_digest, placement, usage)
+            return Duplicate(response, page, links, discovered, digest, page_digest, placement, original, usage, beyond)
+        return Stored(response, page, links, discovered, digest, page_digest, placement, usage, beyond)
 
     def _parse(self, response: Response) -> Page:
         directives = [value for name, value in response.headers if name == "x-robots-tag"]
@@ -170,7 +170,7 @@ class Visitor:
     async def _read_robots(self, lease: Lease) -> Outcome:
         target = lease.target
         origin = target.origin
-        if refused := await self._judge.refusal(lease):
+        if refused := await self._judge.objection_to_host(lease):
             news = self._robots_cache.left(origin, refused.reason, self._clock())
             return msgspec.structs.replace(refused, robots=news)
         previous = await self._robots_cache.previous(origin)
@@ -194,7 +194,7 @@ class Visitor:
 
     async def _read_sitemap(self, lease: Lease) -> Outcome:
         target = lease.target
-        if refused := await self._robots_cache.refusal(lease) or await self._judge.refusal(lease):
+        if refused := await self._robots_cache.refusal(lease) or await self._judge.objection_to_host(lease):
             return refused
         address = await self._address(lease)
         response = await self._fetcher.fetch(target.url, address=address, max_body_bytes=MAX_SITEMAP_BYTES)
@@ -212,7 +212,7 @@ class Visitor:
 
     async def _probe(self, lease: Lease) -> Outcome:
         """What the host answers to a URL that cannot exist: pages that look like it are none."""
-        if refused := await self._robots_cache.refusal(lease) or await self._judge.refusal(lease):
+        if refused := await self._robots_cache.refusal(lease) or await self._judge.objection_to_host(lease):
             return refused
         try:
             response = await self._fetcher.fetch(lease.target.url, address=await self._address(lease))
@@ -220,7 +220,7 @@ class Visitor:
             return Read(None, [], note=Reason(error.reason, error.detail))
         with self._watchdog(lease.token, len(response.body)):
             text = self._parse(response).text if 200 <= response.status < 300 else ""
-        self._judge.learn_probe(lease, text)
+        self._judge.learn_probe(lease, response.status, text)
         return Read(response, [], note=Reason(Note.PROBE))
 
 

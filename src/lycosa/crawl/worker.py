@@ -11,17 +11,11 @@ from collections.abc import Callable
 
 from lycosa.clock import Clock
 from lycosa.crawl.discovery import Discovery
-from lycosa.crawl.settlement import Kept, settlement_of, visit_row
+from lycosa.crawl.settlement import Kept, postponement_of, settlement_of, visit_row
 from lycosa.crawl.visit import Visitor
 from lycosa.errors import BackendLost
-from lycosa.model import (
-    Lease,
-    OutcomeKind,
-    Settlement,
-)
-from lycosa.outcome import (
-    Deferred,
-)
+from lycosa.model import Lease, OutcomeKind, Settlement
+from lycosa.outcome import Deferred, Postponed
 from lycosa.ports import Dispatcher, Fetcher, Store
 from lycosa.site.judge import SiteJudge
 
@@ -30,6 +24,8 @@ MAX_PREFETCHED = 10_000
 STOP_SECONDS = 10.0
 # How often, without a network, a lease is taken to see whether there is one again.
 CUT_OFF_SECONDS = 3.0
+# What a discovered target takes until the frontier has it, once as a value and once as part of a message.
+TARGET_BYTES = 1000
 
 
 class Worker:
@@ -123,10 +119,18 @@ class Worker:
             self._unsettled -= 1
             self._room.set()
             return
+        if isinstance(outcome, Postponed):
+            self._pending.append((postponement_of(lease, outcome), None))
+            self._news.set()
+            return
         kept = visit_row(lease, outcome, self._clock())
-        self._store.put(*kept)
+        target = lease.target
+        self._store.put(*kept, fingerprint=target.fingerprint, number=target.visits + 1)
+        for left, refused in learnt.left_out:
+            row = visit_row(Lease(lease.token, left, lease.expires_at), refused, self._clock())
+            self._store.put(*row, fingerprint=left.fingerprint, number=1)
         settlement = settlement_of(lease, outcome, learnt)
-        self._fetcher.hold(settlement.body_bytes)
+        self._fetcher.hold(_held_bytes(settlement))
         # Bodies and texts are with the store by now.
         self._pending.append((settlement, kept if self._on_kept else None))
         self._news.set()
@@ -138,14 +142,16 @@ class Worker:
             # Nothing is awaited between these lines: what is added after the swap rings anew.
             self._news.clear()
             group, self._pending = self._pending, []
-            # A refusal leaves a row and no record. A trap has a hundred thousand in a row, each of which would wait.
-            if any(settlement.outcome is not OutcomeKind.REFUSED for settlement, _ in group):
-                await self._store.sync()
+            # Refusals too, though they leave no record: what was not asked for is to be told after a crash as well. But
+            # a trap has a hundred thousand in a row, each of which would wait for the disk.
+            if not all(settlement.deferred for settlement, _ in group):
+                has_records = any(settlement.outcome is not OutcomeKind.REFUSED for settlement, _ in group)
+                await self._store.sync(is_power_safe=has_records)
             late = set(await self._dispatcher.settle([settlement for settlement, _ in group]))
             for settlement, kept in group:
                 if settlement.token not in late:
                     self._acknowledged(settlement, kept)
-            self._fetcher.hold(-sum(settlement.body_bytes for settlement, _ in group))
+            self._fetcher.hold(-sum(_held_bytes(settlement) for settlement, _ in group))
             self._unsettled -= len(group)
             self._room.set()
 
@@ -166,3 +172,8 @@ class Worker:
             task = asyncio.create_task(self._fetcher.prefetch(list(hosts)))
             self._prefetches.add(task)
             task.add_done_callback(self._prefetches.discard)
+
+
+def _held_bytes(settlement: Settlement) -> int:
+    """About how much memory a visit takes until it is settled."""
+    return settlement.body_bytes + TARGET_BYTES * len(settlement.discovered)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Protocol
 
 # So much of every body is taken at once: nearly all pages end before it, as they travel compressed.
@@ -24,6 +25,8 @@ class BodyBudget:
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
         self._bytes = 0
+        self._held_bytes = 0
+        self._less = asyncio.Event()
         self._favoured: Growing | None = None
         self.waiting: dict[Growing, None] = {}
 
@@ -43,12 +46,29 @@ class BodyBudget:
         self.waiting.pop(body, None)
         if self._favoured is body:
             self._favoured = None
-        self.hold(-body.body_bytes)
+        self._add(-body.body_bytes)
 
-    def hold(self, body_bytes: int) -> None:
-        """So many bytes more are held by others, or fewer."""
-        self._bytes += body_bytes
-        if body_bytes > 0 or not self.waiting:
+    def hold(self, size_bytes: int) -> None:
+        """So many bytes more are held by others, or fewer: bodies that arrived, and what was found in them."""
+        self._held_bytes += size_bytes
+        if size_bytes < 0:
+            self._less.set()
+        self._add(size_bytes)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether others hold as much as there may be, without any body that is still on its way."""
+        return self._held_bytes > self._max_bytes
+
+    async def wait_for_room(self) -> None:
+        """Wait until others hold less. They must not wait for whoever waits here."""
+        while self.is_full:
+            self._less.clear()
+            await self._less.wait()
+
+    def _add(self, size_bytes: int) -> None:
+        self._bytes += size_bytes
+        if size_bytes > 0 or not self.waiting:
             return
         waiting, self.waiting = self.waiting, {}
         for other in waiting:

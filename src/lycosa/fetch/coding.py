@@ -6,6 +6,7 @@ the body claims to grow to.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import BytesIO
 from typing import NamedTuple
@@ -16,15 +17,24 @@ from isal import isal_zlib
 from lycosa.errors import VisitError
 from lycosa.model import Failure
 
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
 MAX_CODINGS = 2
 PIECE_BYTES = 32 * 1024
-# Small pieces lose little when the decoder gives up within one of them.
+# Small pieces lose little when the decoder gives up within one of them; where only the checksum is wrong, nothing.
 SALVAGE_PIECE_BYTES = 256
+SALVAGE_END_BYTES = 512
 # Each member may be empty, so that the length of the output limits nothing.
 MAX_MEMBERS = 1024
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP, _ZLIB, _RAW_DEFLATE = 31, 15, -15
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+# RFC 9659: whoever names zstd as a content coding keeps to windows of 8 MiB; a frame may ask for 2 GiB.
+_ZSTD_OPTIONS: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 23}
 _CONTROLS = frozenset(range(32)) - frozenset(b"\t\n\f\r\x1b")
 
 Pieces = Iterator[bytes]
@@ -70,7 +80,7 @@ def decode(raw: bytes, codings: Sequence[str], max_bytes: int) -> DecodedBody:
 def _salvage(raw: bytes, codings: Sequence[str], max_bytes: int) -> DecodedBody:
     kept = BytesIO()
     try:
-        for piece in _chain(_split(raw, SALVAGE_PIECE_BYTES), codings, max_bytes):
+        for piece in _chain(_small_pieces(raw), codings, max_bytes):
             kept.write(piece)
             if kept.tell() >= max_bytes:
                 break
@@ -105,6 +115,12 @@ def _split(raw: bytes, piece_bytes: int) -> Pieces:
     return (raw[at : at + piece_bytes] for at in range(0, len(raw), piece_bytes))
 
 
+def _small_pieces(raw: bytes) -> Pieces:
+    end_at = max(0, len(raw) - SALVAGE_END_BYTES)
+    yield from _split(raw[:end_at], SALVAGE_PIECE_BYTES)
+    yield from _split(raw[end_at:], 1)
+
+
 def _limited(pieces: Pieces, max_bytes: int) -> Pieces:
     for piece in pieces:
         yield piece[:max_bytes]
@@ -134,6 +150,15 @@ def _undeflate(pieces: Pieces) -> Pieces:
 def _unbrotli(pieces: Pieces) -> Pieces:
     first = next(pieces, b"")
     yield from _or_plain(first, _brotli_pieces(first, pieces), pieces)
+
+
+def _unzstd(pieces: Pieces) -> Pieces:
+    first = next(pieces, b"")
+    # Frames may be preceded by ones to be skipped (RFC 8878, 3.1.2): sixteen marks, of which nobody makes use.
+    if first[:4] == _ZSTD_MAGIC[: len(first)] or first[1:4] == b"\x2a\x4d\x18":
+        yield from _zstd_pieces(first, pieces)
+    else:
+        yield from _plain(first, pieces)
 
 
 def _plain(first: bytes, rest: Pieces) -> Pieces:
@@ -209,9 +234,34 @@ def _brotli_output(decoder: brotli.Decompressor, piece: bytes) -> Pieces:
         piece = b""
 
 
+def _zstd_pieces(piece: bytes, rest: Pieces) -> Pieces:
+    decoder = zstd.ZstdDecompressor(options=_ZSTD_OPTIONS)
+    frames = 1
+    while True:
+        try:
+            output = decoder.decompress(piece, PIECE_BYTES)
+        except (zstd.ZstdError, MemoryError) as error:
+            raise _Corrupt from error
+        if output:
+            yield output
+        if decoder.eof:
+            piece = decoder.unused_data or next(rest, b"")
+            if not piece or frames == MAX_MEMBERS:
+                return
+            decoder = zstd.ZstdDecompressor(options=_ZSTD_OPTIONS)
+            frames += 1
+        elif decoder.needs_input:
+            piece = next(rest, b"")
+            if not piece:
+                raise _EndedEarly
+        else:
+            piece = b""
+
+
 _DECODERS: dict[str, Callable[[Pieces], Pieces]] = {
     "gzip": _gunzip,
     "x-gzip": _gunzip,
     "deflate": _undeflate,
     "br": _unbrotli,
+    "zstd": _unzstd,
 }

@@ -11,6 +11,8 @@ from lycosa.model import Failure
 
 # Of what never reached the host: what a dead network would look like.
 _SILENCE = frozenset({Failure.DNS, Failure.CONNECT, Failure.TIMEOUT})
+# Where no host was ever found, and a server answers that it failed, either may be to blame. So long it is the network.
+DOUBT_SECONDS = 60.0
 
 
 class Trial(NamedTuple):
@@ -25,6 +27,7 @@ class Connectivity:
 
     def __init__(self, resolver: Resolver) -> None:
         self._resolver = resolver
+        self._in_doubt_since: float | None = None
         self.is_cut = False
 
     def begin(self) -> Trial:
@@ -35,11 +38,22 @@ class Connectivity:
         # A host named by its address may live where there is no name server at all.
         if failure.sent or failure.reason not in _SILENCE or literal_address(host):
             return
-        self.is_cut = not await self._resolver.is_answered(since=trial.began_at)
+        is_answered = await self._resolver.is_answered(since=trial.began_at)
+        self.is_cut = not is_answered and not self._is_past_doubt(trial)
         if self.is_cut:
             _check_sockets()
         if self.is_cut or trial.was_cut:
             raise NoNetwork(f"no name server answers: {failure.detail}")
+
+    def _is_past_doubt(self, trial: Trial) -> bool:
+        """Whether a failing server is taken at its word: there is nobody else to ask for, and it has been a while."""
+        if not self._resolver.has_said_nothing_else(since=trial.began_at):
+            self._in_doubt_since = None
+            return False
+        now = self._resolver.now()
+        if self._in_doubt_since is None:
+            self._in_doubt_since = now
+        return now - self._in_doubt_since > DOUBT_SECONDS
 
 
 def _check_sockets() -> None:

@@ -24,6 +24,7 @@ from lycosa.fetch.dns import Resolver, literal_address
 from lycosa.fetch.errors import CurlTrouble, trouble_of
 from lycosa.fetch.gate import AddressGate
 from lycosa.fetch.head import Authority, HeadLimits, ResponseHead, read_head, request_head, request_lines, split_url
+from lycosa.fetch.idle import IdleConnections, Place
 from lycosa.fetch.multi import Multi
 from lycosa.fetch.spacing import RequestSpacing
 from lycosa.model import Failure, Response
@@ -35,10 +36,11 @@ BUFFER_BYTES = 256 * 1024
 MAX_ADDRESSES = 2
 SPEED_WINDOW_SECONDS = 10.0
 # Bodies this long are decoded one in a turn of the loop, and read in the same turn: a hundred at once would fill the
-# memory, and keep answers of name servers waiting until they are too late.
+# memory, and keep answers of name servers waiting until they are too late. While the budget is used up by what came
+# before, all bodies wait as they came: decoded and read they are ten times as large.
 LONG_BODY_BYTES = 32 * 1024
-# Many servers close a kept connection after five seconds. When one closes just as we ask, libcurl asks again by itself
-# on a new connection: the host may see two requests at once, so connections that old are not used.
+# Many servers close a kept connection after five seconds. When one closes just as we ask, the visit has failed, and
+# whether the request was read nobody knows: connections that old are not used.
 MAX_IDLE_CONNECTION_SECONDS = 4
 
 
@@ -58,13 +60,18 @@ class _Slot:
         "chunks",
         "done",
         "easy",
+        "ended",
         "flight",
+        "is_asked",
+        "is_fresh",
         "is_refused",
+        "is_repeated",
         "lack",
         "lines",
         "max_bytes",
         "moved_at",
         "moved_bytes",
+        "place",
         "request_lines",
         "room",
         "started",
@@ -80,16 +87,18 @@ class _Slot:
         self.chunks: list[bytes] = []
         self.address = ""
         self.request_lines: list[bytes] = []
+        self.is_fresh = False
+        self.place: Place
         self.done: asyncio.Future[CurlTrouble | None]
 
     def begin(self, loop: asyncio.AbstractEventLoop, max_bytes: int) -> None:
         self.lines.clear()
         self.chunks.clear()
         self.max_bytes = self.room = max_bytes
-        self.is_refused = False
+        self.is_refused = self.is_asked = self.is_repeated = False
         self.lack = ""
         self.done = loop.create_future()
-        self.started = self.moved_at = self.window_at = time.monotonic()
+        self.started = self.ended = self.moved_at = self.window_at = time.monotonic()
         self.moved_bytes = self.window_bytes = 0
 
     def write(self, data: bytes) -> int | None:
@@ -99,6 +108,15 @@ class _Slot:
         self.chunks.append(data)
         self.room -= len(data)
         return None if self.room >= 0 else 0
+
+    def ask(self, *_where: object) -> int:
+        """Told just before a request is written. libcurl would write five more, on the stream or connection next to it.
+
+        It does so within milliseconds when a kept connection ends unanswered, or a stream of HTTP/2 is refused.
+        """
+        self.is_repeated = self.is_asked
+        self.is_asked = True
+        return int(pycurl.PREREQFUNC_ABORT if self.is_repeated else pycurl.PREREQFUNC_OK)
 
     def go_on(self) -> None:
         try:
@@ -155,9 +173,11 @@ class CurlFetcher:
         self._lines = request_lines(settings.user_agent, ())
         self._open_requests = asyncio.Semaphore(settings.connections)
         self._body_budget = BodyBudget(settings.body_budget_bytes)
-        self._one_long_body = asyncio.Lock()
+        self._one_after_the_other = asyncio.Lock()
         self._idle: list[_Slot] = []
+        self._idle_connections = IdleConnections(MAX_IDLE_CONNECTION_SECONDS)
         self._busy: dict[pycurl.Curl, _Slot] = {}
+        self._lent_bytes: dict[asyncio.Task[Any], int] = {}
         self._loop: asyncio.AbstractEventLoop
         self._multi: Multi | None = None
         self._sweeper: asyncio.TimerHandle | None = None
@@ -167,6 +187,7 @@ class CurlFetcher:
         self, url: str, *, address: str = "", headers: Sequence[tuple[str, str]] = (), max_body_bytes: int | None = None
     ) -> Response:
         """One GET and its answer, whatever its status; raises `VisitError` or `NoNetwork`."""
+        self._take_back(asyncio.current_task())
         where = split_url(url)
         lines = request_lines(self._settings.user_agent, headers) if headers else self._lines
         request = _Request(url, where, lines, max_body_bytes or self._settings.max_body_bytes)
@@ -208,9 +229,9 @@ class CurlFetcher:
         """Whoever asks next for a name that led nowhere has the servers asked."""
         self._resolver.forget_absence(host)
 
-    def hold(self, body_bytes: int) -> None:
-        """So many bytes of bodies are kept by others, or no longer: then less, or more, may come in."""
-        self._body_budget.hold(body_bytes)
+    def hold(self, size_bytes: int) -> None:
+        """So many bytes of bodies, or of what was found in them, are kept by others, or no longer."""
+        self._body_budget.hold(size_bytes)
 
     @property
     def is_cut_off(self) -> bool:
@@ -252,11 +273,12 @@ class CurlFetcher:
             self._spacing.note(request.where.host, address)
         try:
             trouble = await slot.done
-            if slot.body_bytes >= LONG_BODY_BYTES:
-                async with self._one_long_body:
+            if slot.body_bytes >= LONG_BODY_BYTES or self._body_budget.is_full:
+                async with self._one_after_the_other:
+                    await self._body_budget.wait_for_room()
                     await asyncio.sleep(0)
-                    return self._response(request, slot, trouble, started_at)
-            return self._response(request, slot, trouble, started_at)
+                    return self._lent(self._response(request, slot, trouble, started_at))
+            return self._lent(self._response(request, slot, trouble, started_at))
         except asyncio.CancelledError:
             self._stop(slot)
             raise
@@ -264,6 +286,21 @@ class CurlFetcher:
             self._body_budget.end(slot)
             slot.chunks.clear()
             self._idle.append(slot)
+
+    def _lent(self, response: Response) -> Response:
+        """A response whose bodies count until its task is over, or asks again: it may wait for others with them."""
+        task = asyncio.current_task()
+        assert task is not None
+        is_one = response.body is response.raw_body
+        self._lent_bytes[task] = len(response.raw_body) + (0 if is_one else len(response.body))
+        self._body_budget.hold(self._lent_bytes[task])
+        task.add_done_callback(self._take_back)
+        return response
+
+    def _take_back(self, task: asyncio.Task[Any] | None) -> None:
+        if task in self._lent_bytes:
+            task.remove_done_callback(self._take_back)
+            self._body_budget.hold(-self._lent_bytes.pop(task))
 
     def _start(self, request: _Request, address: str) -> _Slot:
         if self._multi is None:
@@ -279,6 +316,11 @@ class CurlFetcher:
         if slot.request_lines is not request.lines:
             slot.easy.setopt(pycurl.HTTPHEADER, request.lines)
             slot.request_lines = request.lines
+        slot.place = (request.url[:5], request.where.host_header, address)
+        is_fresh = self._idle_connections.has_ended(slot.place, slot.started)
+        if slot.is_fresh is not is_fresh:
+            slot.easy.setopt(pycurl.FRESH_CONNECT, int(is_fresh))
+            slot.is_fresh = is_fresh
         self._multi.start(slot.easy)
         self._busy[slot.easy] = slot
         if self._sweeper is None:
@@ -310,6 +352,7 @@ class CurlFetcher:
             pycurl.HEADERFUNCTION: slot.lines.append,
             pycurl.WRITEFUNCTION: slot.write,
             pycurl.MAXAGE_CONN: MAX_IDLE_CONNECTION_SECONDS,
+            pycurl.PREREQFUNCTION: slot.ask,
             pycurl.OPENSOCKETFUNCTION: partial(self._open_socket, slot),
         }
         if self._ca_file:
@@ -320,6 +363,10 @@ class CurlFetcher:
 
     def _open_socket(self, slot: _Slot, _purpose: int, peer: Any) -> _LentSocket | int:
         """The second look of the gate, at the very address that is about to be connected to."""
+        if slot.is_asked:
+            # A connection for the same request once more: nobody is to see one.
+            slot.is_repeated = True
+            return int(pycurl.SOCKET_BAD)
         if peer.family not in (socket.AF_INET, socket.AF_INET6) or not self._gate.permits(_text(peer.addr[0])):
             slot.is_refused = True
             return int(pycurl.SOCKET_BAD)
@@ -329,10 +376,19 @@ class CurlFetcher:
             slot.lack = str(error)
             return int(pycurl.SOCKET_BAD)
 
-    def _end(self, easy: pycurl.Curl, code: int, message: str) -> None:
+    def _end(self, easy: pycurl.Curl, code: int, message: str, descriptor: int) -> None:
         slot = self._busy.pop(easy)
+        slot.ended = time.monotonic()
         trouble = None
         if code:
+            self._idle_connections.leave(slot.place, slot.ended)
+        elif descriptor >= 0:
+            # HTTP/2 says goodbye in frames, which libcurl reads; HTTP/1.1 leaves it to TLS.
+            is_opaque = slot.place[0] == "https" and not b"".join(slot.lines[:1]).startswith(b"HTTP/2")
+            self._idle_connections.keep(slot.place, descriptor, slot.ended, is_opaque=is_opaque)
+        if slot.is_repeated:
+            trouble = CurlTrouble(Failure.RESET, "the request was left without an answer")
+        elif code:
             is_connected = easy.getinfo(pycurl.CONNECT_TIME) > 0 or easy.getinfo(pycurl.PRETRANSFER_TIME) > 0
             number = easy.getinfo(pycurl.OS_ERRNO)
             trouble = trouble_of(code, message, is_connected=is_connected, number=number)
@@ -345,6 +401,7 @@ class CurlFetcher:
 
     def _abort(self, slot: _Slot, trouble: CurlTrouble) -> None:
         self._stop(slot)
+        slot.ended = time.monotonic()
         if not slot.done.done():
             slot.done.set_result(trouble)
 
@@ -354,6 +411,7 @@ class CurlFetcher:
         for slot in list(self._busy.values()):
             if trouble := self._overdue(slot, now):
                 self._abort(slot, trouble)
+        self._idle_connections.forget(now)
         self._sweeper = self._loop.call_later(self._sweep_seconds, self._sweep) if self._busy else None
 
     def _overdue(self, slot: _Slot, now: float) -> CurlTrouble | None:
@@ -387,7 +445,6 @@ class CurlFetcher:
         return CurlTrouble(Failure.TIMEOUT, f"no answer within {limit:g} s")
 
     def _response(self, request: _Request, slot: _Slot, trouble: CurlTrouble | None, started_at: float) -> Response:
-        seconds = time.monotonic() - slot.started
         if slot.is_refused:
             raise AddressRefused(Failure.ADDRESS, slot.address, sent=False)
         if slot.lack:
@@ -413,7 +470,7 @@ class CurlFetcher:
             address=slot.address,
             protocol=head.protocol,
             started_at=started_at,
-            seconds=seconds,
+            seconds=slot.ended - slot.started,
             truncated=truncated,
             connect_seconds=slot.easy.getinfo(pycurl.CONNECT_TIME),
         )

@@ -10,6 +10,7 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from ipaddress import ip_address
 from typing import NamedTuple
@@ -25,6 +26,11 @@ NEGATIVE_SECONDS = 300.0
 # RFC 8767: while no server answers, an old answer may serve for a day, and is tried anew every 30 s.
 MAX_STALE_SECONDS, STALE_RETRY_SECONDS = 86_400.0, 30.0
 MAX_PREFETCHES = 64
+# Pages name new hosts faster than servers can be asked for them: each that waits costs 3 KB, and a page may name 2,000.
+MAX_PREFETCHES_WAITING = 512
+# So many zones are asked before the servers are held to be gone.
+MAX_WITNESSES = 3
+MAX_WITNESS_CHARACTERS = 200
 
 # The servers have spoken: there is no such name, or no address under it, or it cannot be a name.
 _FINAL = frozenset({pycares.errno.ARES_ENOTFOUND, pycares.errno.ARES_ENODATA, pycares.errno.ARES_EBADNAME})
@@ -60,8 +66,11 @@ class Resolver:
         self._answers: OrderedDict[str, _Answer] = OrderedDict()
         self._pending: dict[str, asyncio.Task[_Answer]] = {}
         self._prefetches = asyncio.Semaphore(MAX_PREFETCHES)
+        self._prefetches_waiting = 0
         self._channel: aiodns.DNSResolver | None = None
-        self._heard_at = float("-inf")
+        self._heard_at = self._failed_at = float("-inf")
+        self._has_found = False
+        self._probe: asyncio.Task[None] | None = None
 
     def known(self, host: str) -> tuple[str, ...]:
         """The addresses of a host if no query is needed for them, else nothing."""
@@ -96,11 +105,17 @@ class Resolver:
             del self._answers[name]
 
     async def prefetch(self, hosts: Sequence[str]) -> None:
-        """Make names known that will be needed soon, a bounded number at a time. Never raises."""
-        now = self._clock()
-        names = {_absolute(host) for host in hosts if not literal_address(host)}
-        missing = [name for name in names if not ((old := self._answers.get(name)) and old.fresh_until > now)]
-        await asyncio.gather(*map(self._prefetch_one, missing))
+        """Make names known that will be needed soon, a bounded number at a time, the rest not at all. Never raises."""
+        now, room = self._clock(), MAX_PREFETCHES_WAITING - self._prefetches_waiting
+        names: set[str] = set()
+        for host in hosts:
+            if len(names) >= room:
+                break
+            name = _absolute(host)
+            if not literal_address(host) and not ((old := self._answers.get(name)) and old.fresh_until > now):
+                names.add(name)
+        self._prefetches_waiting += len(names)
+        await asyncio.gather(*map(self._prefetch_one, names))
 
     def now(self) -> float:
         """By the clock that `is_answered` knows."""
@@ -109,20 +124,28 @@ class Resolver:
     async def is_answered(self, since: float) -> bool:
         """Whether the servers have answered since then, or do so now, and can ask others."""
         if self._heard_at < since:
-            # A name that nobody asked for before is in no server's memory.
-            await self._look_up(f"{secrets.token_hex(8)}.example.com")
+            if self._probe is None:
+                self._probe = asyncio.get_running_loop().create_task(self._ask_witnesses())
+            await asyncio.shield(self._probe)
         return self._heard_at >= since
+
+    def has_said_nothing_else(self, since: float) -> bool:
+        """Whether all that is known of the servers is that they failed since then: no host was ever found."""
+        return self._failed_at >= since and not self._has_found
 
     async def close(self) -> None:
         """End every look-up under way and let go of the sockets."""
         if self._channel is not None:
             await self._channel.close()
-        if self._pending:
-            await asyncio.wait(self._pending.values())
+        if under_way := [*self._pending.values(), *filter(None, [self._probe])]:
+            await asyncio.wait(under_way)
 
     async def _prefetch_one(self, name: str) -> None:
-        async with self._prefetches:
-            await self._look_up(name)
+        try:
+            async with self._prefetches:
+                await self._look_up(name)
+        finally:
+            self._prefetches_waiting -= 1
 
     async def _look_up(self, name: str) -> _Answer:
         task = self._pending.get(name)
@@ -135,15 +158,48 @@ class Resolver:
     async def _ask(self, name: str) -> _Answer:
         """One look-up, whose end is always a value: nobody may be left to hear an exception."""
         try:
-            answer = self._positive(*await self._query(name))
-            self._heard_at = self._clock()
+            answer = self._positive(*await self._hear(name))
+            self._has_found = True
         except aiodns.error.DNSError as error:
-            if error.args[0] not in _NOBODY:
-                self._heard_at = self._clock()
             answer = self._without_answer(name, error)
         finally:
             del self._pending[name]
         self._remember(name, answer)
+        return answer
+
+    async def _ask_witnesses(self) -> None:
+        """Ask for names that cannot be in any server's memory, below hosts of this crawl: nobody else is bothered."""
+        asked_at = self._clock()
+        try:
+            for host in self._witnesses():
+                with suppress(aiodns.error.DNSError):
+                    await self._hear(f"{secrets.token_hex(8)}.{host}")
+                if self._heard_at >= asked_at:
+                    return
+        finally:
+            self._probe = None
+
+    def _witnesses(self) -> list[str]:
+        """Some hosts that were found, of different zones as far as their names tell, the last ones first."""
+        found: dict[str, str] = {}
+        for name, answer in reversed(self._answers.items()):
+            if answer.addresses and len(name) <= MAX_WITNESS_CHARACTERS:
+                found.setdefault(".".join(name.split(".")[-2:]), name)
+                if len(found) == MAX_WITNESSES:
+                    break
+        return list(found.values())
+
+    async def _hear(self, name: str) -> tuple[tuple[str, ...], int]:
+        """A query, noting what it tells of the servers."""
+        try:
+            answer = await self._query(name)
+        except aiodns.error.DNSError as error:
+            if error.args[0] not in _NOBODY:
+                self._heard_at = self._clock()
+            elif error.args[0] == pycares.errno.ARES_ESERVFAIL:
+                self._failed_at = self._clock()
+            raise
+        self._heard_at = self._clock()
         return answer
 
     async def _query(self, name: str) -> tuple[tuple[str, ...], int]:

@@ -34,7 +34,9 @@ _REASONS: dict[int, Failure] = {
     pycurl.E_SSL_INVALIDCERTSTATUS: Failure.TLS,
     pycurl.E_SSL_ENGINE_INITFAILED: Failure.TLS,
     pycurl.E_SSL_CERTPROBLEM: Failure.TLS,
-    100: Failure.HEADERS,  # CURLE_TOO_LARGE, which pycurl does not name
+    # Two that pycurl does not name. CURLE_HTTP2_STREAM: the server ended the stream, as others reset a connection.
+    92: Failure.RESET,
+    100: Failure.HEADERS,  # CURLE_TOO_LARGE
 }
 _NEVER_SENT = frozenset({pycurl.E_COULDNT_RESOLVE_HOST, pycurl.E_COULDNT_CONNECT, pycurl.E_URL_MALFORMAT})
 

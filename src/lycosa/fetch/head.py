@@ -67,7 +67,7 @@ def request_lines(user_agent: str, extra: Sequence[tuple[str, str]]) -> list[byt
         "user-agent": f"User-Agent: {user_agent}",
         "accept": f"Accept: {ACCEPT}",
         "accept-language": "Accept-Language: *",
-        "accept-encoding": "Accept-Encoding: gzip, deflate, br",
+        "accept-encoding": "Accept-Encoding: gzip, deflate, br, zstd",
     }
     for name, value in extra:
         # A value that would break out of its line, such as a validator of a hostile server, is not sent.

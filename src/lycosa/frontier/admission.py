@@ -13,9 +13,9 @@ from lycosa.frontier.hosts import HostBatch, HostTable
 from lycosa.frontier.leases import LeaseTable
 from lycosa.frontier.poison import readable_history
 from lycosa.frontier.records import encode
-from lycosa.frontier.rules import host_of_origin, rank_of
+from lycosa.frontier.rules import Which, host_of_origin, rank_of, visited_target
 from lycosa.frontier.tables import HISTORY, Tables
-from lycosa.model import Target, origin_of
+from lycosa.model import Target
 
 
 @dataclass(eq=False, repr=False)
@@ -68,21 +68,27 @@ class Admission:
             batch.known[fingerprint] = True
             self._backlog.counts["known"] += 1
 
-    async def readmit(self, batch: HostBatch, rows: Iterable[tuple[bytes, bytes]], now: float) -> int:
-        """Queue pages visited before once more, by their rows of the history. Returns how many."""
-        pages: list[Target] = []
+    async def readmit(
+        self, batch: HostBatch, rows: Iterable[tuple[bytes, bytes]], now: float, which: Which, *, is_lost: bool
+    ) -> int:
+        """Queue what was visited before once more, by its rows of the history. Returns how many.
+
+        What got lost was not visited, as far as the counters go.
+        """
+        again: list[Target] = []
         for fingerprint, raw in rows:
             past = readable_history(raw)
             # One that is due already stands in a queue: asking twice must not fetch it twice.
-            if past is None or past.next_at or not past.outcome.is_page:
+            if past is None or past.next_at or not which(past):
                 continue
-            host = host_of_origin(origin_of(past.url))
-            pages.append(
-                Target(past.url, host, fingerprint, depth=past.depth, referrer=past.referrer, visits=past.visits)
-            )
+            again.append(visited_target(past, fingerprint))
+            if is_lost:
+                self._backlog.counts[past.outcome.name.lower()] -= 1
+                # Asked for whatever it is: there is nothing here that could be unchanged.
+                past = replace(past, etag="", last_modified="", digest=b"")
             batch.put(HISTORY, fingerprint, encode(replace(past, next_at=now)))
-        await self._backlog.queue(batch, pages)
-        return len(pages)
+        await self._backlog.queue(batch, again)
+        return len(again)
 
     async def _make_room(self, batch: HostBatch, host: Host, target: Target) -> bool:
         """Whether its host's queue takes a target: if it is full, only in the place of a less important one.
@@ -98,7 +104,7 @@ class Admission:
         lane = host.queue.worst_lane()
         if rank_of(target) >= lane.rank:
             return False
-        spot, last = await self._backlog.next_in(host, lane, is_last_first=not self._backlog.is_last_first)
+        spot, last = await self._backlog.next_in(host, lane, is_last_first=not self._backlog.takes_last(lane))
         held = self._leases.get(host.token)
         is_under_way = held is not None and held.spot == spot
         if spot is None or last is None or is_under_way or not last.fingerprint or last.visits:

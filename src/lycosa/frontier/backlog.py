@@ -16,7 +16,7 @@ from lycosa.frontier.host import Host
 from lycosa.frontier.hosts import HostBatch, HostTable
 from lycosa.frontier.queue import Spot
 from lycosa.frontier.records import Lane, State, due_key, due_of, encode, readable_target
-from lycosa.frontier.rules import FrontierRules, rank_of
+from lycosa.frontier.rules import FrontierRules, is_last_first, rank_of
 from lycosa.frontier.tables import DELAYED, POISONED, QUEUE, Tables
 from lycosa.model import Target
 
@@ -34,7 +34,7 @@ class Backlog:
         self._clock = clock
         self._state = state
         self._hosts = hosts
-        self.is_last_first = rules.order == "depth"
+        self._order = rules.order
         self.counts: dict[str, int] = msgspec.structs.asdict(state.counts)
         self.next_delayed_at: float | None = None
         self._woken = b""  # delayed entries up to here are gone
@@ -49,6 +49,10 @@ class Backlog:
         """How many were fetched so far."""
         return self.counts["stored"] + self.counts["unchanged"] + self.counts["duplicate"]
 
+    def takes_last(self, lane: Lane) -> bool:
+        """Whether the newest of a lane is next."""
+        return is_last_first(lane.rank, self._order)
+
     # ---- blocks that are needed next
 
     async def load_tails(self, targets: Iterable[Target]) -> None:
@@ -62,7 +66,7 @@ class Backlog:
     async def load_heads(self, hosts: Iterable[Host], now: float) -> None:
         """The blocks that the next leases of these hosts come from."""
         lanes = ((host, lane) for host in hosts if (lane := host.next_lane(host.closed(now))))
-        heads = ((host, host.queue.head_key(lane, is_last_first=self.is_last_first)) for host, lane in lanes)
+        heads = ((host, host.queue.head_key(lane, is_last_first=self.takes_last(lane))) for host, lane in lanes)
         await self.load_blocks([(host, key) for host, key in heads if not host.queue.has(key)])
 
     async def load_blocks(self, wanted: Iterable[tuple[Host, bytes]]) -> None:
@@ -140,7 +144,7 @@ class Backlog:
 
     async def drop_block(self, batch: HostBatch, host: Host, lane: Lane) -> None:
         """The next block of a lane cannot be read: it is set aside, and what is left is counted anew."""
-        key = host.queue.head_key(lane, is_last_first=self.is_last_first)
+        key = host.queue.head_key(lane, is_last_first=self.takes_last(lane))
         others = [other for other in host.queue.keys(lane) if other != key]
         (raw,), blocks = await self._tables.get(QUEUE, [key]), await self._tables.get(QUEUE, others)
         is_first = key == host.queue.head_key(lane, is_last_first=False)
@@ -153,7 +157,7 @@ class Backlog:
 
     def drop_entry(self, batch: HostBatch, host: Host, spot: Spot) -> None:
         """The next entry of a lane cannot be read: it is set aside."""
-        found = host.queue.next_in(spot.lane, is_last_first=self.is_last_first)
+        found = host.queue.next_in(spot.lane, is_last_first=self.takes_last(spot.lane))
         assert found, "just read"
         self.dequeue(batch, host, spot)
         name = b"entry:%d:%d:%d:%d" % (host.record.number, spot.lane.number, spot.block, spot.place)

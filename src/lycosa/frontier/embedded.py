@@ -16,7 +16,7 @@ from lycosa.frontier.claims import Claims
 from lycosa.frontier.memory import MemoryReader, MemoryTables
 from lycosa.frontier.poison import readable_history
 from lycosa.frontier.records import site_notes
-from lycosa.frontier.rules import FrontierRules
+from lycosa.frontier.rules import FrontierRules, Which, is_for_revisit
 from lycosa.frontier.scheduler import Scheduler, read_state
 from lycosa.frontier.spacing import NEVER, Spacing
 from lycosa.frontier.tables import CONTENTS, HISTORY, ROBOTS, SITES, Row, Tables
@@ -51,7 +51,8 @@ class EmbeddedFrontier:
         self._key = key
         self._claims = Claims(self._stored_under, self._has_lease)
         clock = clock or steady_clock()
-        state = _at_once(read_state(tables))
+        self._state = state = _at_once(read_state(tables))
+        self.changes_found = state.changes  # as an earlier run left it
         # What an earlier run asked in its last moments is not known.
         spacing = Spacing(rules.pace, clock() if state.epoch > 1 else NEVER)
         self._scheduler = Scheduler(
@@ -115,14 +116,28 @@ class EmbeddedFrontier:
     async def history(self, url_fingerprint: bytes) -> History | None:
         return readable_history(await self._value(HISTORY, url_fingerprint))
 
-    async def readmit(self) -> int:
-        """Queue every page visited before once more, for a revisit. Returns how many."""
+    async def readmit(self, which: Which = is_for_revisit, *, is_lost: bool = False) -> int:
+        """Queue what was visited before once more: for a revisit, or what is chosen. Returns how many."""
         rows, queued = iter(self._rows(HISTORY)), 0
         while some := list(islice(rows, READMITTED_TOGETHER)):
-            queued += await self._scheduler.readmit(some)
+            queued += await self._scheduler.readmit(some, which, is_lost=is_lost)
             await asyncio.sleep(0)
         await self._tables.durable()
         return queued
+
+    async def readmit_lost(self, fingerprints: Sequence[bytes]) -> int:
+        """Queue URLs once more of whose visits nothing was kept. Returns how many were known."""
+        raw = await self._tables.get(HISTORY, fingerprints) if fingerprints else []
+        rows = [(mark, past) for mark, past in zip(fingerprints, raw, strict=True) if past]
+        queued = await self._scheduler.readmit(rows, lambda _: True, is_lost=True)
+        await self._tables.durable()
+        return queued
+
+    async def durable_changes(self) -> int:
+        """How many batches were written in all runs; these are on the disk."""
+        changes = self._state.changes
+        await self._tables.durable()
+        return changes
 
     def listen(self, tell: Callable[[], None]) -> None:
         """Nothing happens here that its caller does not know of."""

@@ -29,7 +29,7 @@ class Entry(msgspec.Struct, array_like=True, omit_defaults=True, frozen=True, gc
     origin: str = ""
     crashes: int = 0
     visits: int = 0
-    was_aside: bool = False
+    deferred: int = 0
 
 
 _ARRAY, _HEADER_BYTES = b"\xdc", 3
@@ -69,7 +69,7 @@ def entry_of(target: Target) -> bytes:
             target.origin,
             target.crashes,
             target.visits,
-            target.was_aside,
+            target.deferred,
         )
     )
 
@@ -103,7 +103,7 @@ def target_of(entry: bytes | msgspec.Raw, host: str, rank: int) -> Target | None
             fields.origin,
             fields.crashes,
             fields.visits,
-            fields.was_aside,
+            fields.deferred,
         )
     except (*UNREADABLE, ValueError):
         return None

@@ -19,10 +19,10 @@ from lycosa.clock import Clock
 from lycosa.frontier.assignment import Assignment
 from lycosa.frontier.host import NOBODY, Host
 from lycosa.frontier.records import HostRecord, State, due_key, due_of, encode_host, readable_host, waiting_key
-from lycosa.frontier.rules import RANKS, FrontierRules
+from lycosa.frontier.rules import RANKS, WAITING_RANK, FrontierRules
 from lycosa.frontier.spacing import Spacing
 from lycosa.frontier.tables import HOSTS, PARKED, POISONED, WAITING, Batch, Tables
-from lycosa.model import Settlement
+from lycosa.model import MAX_DOUBT, Settlement
 from lycosa.policy.balance import turn_of
 
 CACHED_HOSTS = 20_000
@@ -30,6 +30,7 @@ CACHED_HOSTS = 20_000
 PARK_SECONDS = 120.0
 # Visits in a row before a host makes room for a waiting one (only when all places are taken).
 TURN_VISITS = 64
+_FIRST_DOUBT_RANK = RANKS - MAX_DOUBT - 1
 # Hosts brought in, or woken, by one call: a hundred thousand at once would keep all workers waiting.
 MAX_MOVES = 1_000
 # Waiting hosts looked up together.
@@ -159,6 +160,19 @@ class HostTable:
             self.stand_ready(host)
         batch.note(host)
 
+    def hold_back(self, batch: HostBatch, host: Host) -> None:
+        """All that is left here waits until nothing else is left anywhere: make room, and wait for that."""
+        self._leave_waiting(batch, host)
+        self._deactivate(host)
+        self.wait(batch, host)
+        batch.note(host)
+
+    def is_dry(self, now: float) -> bool:
+        """Whether nothing is left but what waits for just that, and hosts in trouble."""
+        if any(self._idle[:WAITING_RANK]) or self._state.parked_at_ease:
+            return False
+        return all(host.rank == WAITING_RANK or host.is_in_trouble(now) for host in self._active.values())
+
     def wait(self, batch: HostBatch, host: Host) -> None:
         """Stand among the waiting hosts, in the rank of the best that is queued here. A parked host stays parked."""
         record = host.record
@@ -212,8 +226,11 @@ class HostTable:
 
     async def activate(self, batch: HostBatch, now: float) -> None:
         """Fill the free places with waiting hosts, drawn by rank: high classes first, none starves."""
+        # What is activated does not change this: it is either not dry already, or of what waits for that.
+        is_dry = self._idle[WAITING_RANK] > 0 and self.is_dry(now)
         for _ in range(MAX_MOVES):
-            if self._is_full() or not any(self._idle):
+            can_start = any(self._idle[:WAITING_RANK]) or (is_dry and self._idle[WAITING_RANK])
+            if self._is_full() or not can_start:
                 return
             if not (host := await self._draw(batch)):
                 continue
@@ -228,8 +245,8 @@ class HostTable:
 
     async def _draw(self, batch: HostBatch) -> Host | None:
         """The first waiting host of a rank that is drawn by weight; None if what was found does not wait any more."""
-        ranks = [rank for rank, hosts in enumerate(self._idle) if hosts]
-        rank = self._random.choices(ranks, [(RANKS - rank) ** 2 for rank in ranks])[0] if len(ranks) > 1 else ranks[0]
+        ranks = [rank for rank, hosts in enumerate(self._idle[:WAITING_RANK]) if hosts] or [WAITING_RANK]
+        rank = self._random.choices(ranks, [_weight(rank) for rank in ranks])[0] if len(ranks) > 1 else ranks[0]
         drawn = self._drawn[rank]
         if not drawn:
             # Entries are added behind all others, and one that leaves the active hosts is added anew: none is passed
@@ -245,6 +262,10 @@ class HostTable:
         key, name = drawn.popleft()
         host = self.get(name)
         return host if host.record.waiting == key and not host.is_active else None
+
+    def _can_start(self, now: float) -> bool:
+        """Whether some host that waits may become active."""
+        return any(self._idle[:WAITING_RANK]) or (self._idle[WAITING_RANK] > 0 and self.is_dry(now))
 
     def _leave_waiting(self, batch: HostBatch, host: Host) -> None:
         if host.record.waiting:
@@ -336,7 +357,7 @@ class HostTable:
 
     def next_at(self, worker: int | None = None) -> float | None:
         """When a host of this worker (None: of any) may be ready without further news; not later than the truth."""
-        if any(self._idle) and not self._is_full():
+        if not self._is_full() and self._can_start(self._clock()):
             return self._clock()
         heaps = self._ready.values() if worker is None else [self._ready.get(worker, [])]
         moments = [heap[0][0] for heap in heaps if heap]
@@ -350,3 +371,8 @@ class HostTable:
             return False
         now = self._clock()
         return all(host.is_in_trouble(now) for host in self._active.values())
+
+
+def _weight(rank: int) -> int:
+    """How often a rank is drawn beside others; all that is in doubt as seldom as can be."""
+    return max(_FIRST_DOUBT_RANK + 1 - rank, 1) ** 2

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from lycosa.model import (
+    MAX_DOUBT,
     MAX_PRIORITY,
     MIN_PRIORITY,
     NO_REASON,
@@ -20,6 +21,7 @@ from lycosa.model import (
     RobotsNews,
     Settlement,
     Target,
+    origin_of,
 )
 from lycosa.policy.kin import is_evidence
 from lycosa.policy.politeness import (
@@ -41,10 +43,11 @@ MAX_ORIGINS_PER_HOST = 32
 LOST_ROBOTS_SECONDS = 300.0
 # A page of which so many workers died is not read again.
 MAX_CRASHES = 2
-# Ranks order the front queues: 0 for robots.txt asked on behalf of another host, then class 10 down to 1, and behind
-# them all what made room for others of its host.
-RANKS = MAX_PRIORITY - MIN_PRIORITY + 3
-LAST_RANK = RANKS - 1
+# Ranks order the front queues: 0 for robots.txt asked on behalf of another host, then class 10 down to 1, behind them
+# what is in doubt, and last what waits until nothing else is left.
+_CLASSES = MAX_PRIORITY - MIN_PRIORITY + 1
+RANKS = 1 + _CLASSES + MAX_DOUBT + 1
+WAITING_RANK = RANKS - 1
 
 
 class FrontierRules(msgspec.Struct, frozen=True):
@@ -105,9 +108,18 @@ def rank_of(target: Target) -> int:
     if target.kind is Kind.ROBOTS:
         # Before everything else: other hosts wait for it, and it needs no permission.
         return 0
-    if target.was_aside:
-        return LAST_RANK
+    if target.deferred:
+        return min(_CLASSES + target.deferred, WAITING_RANK)
     return 1 + MAX_PRIORITY - min(max(target.priority, MIN_PRIORITY), MAX_PRIORITY)
+
+
+def is_last_first(rank: int, order: Order) -> bool:
+    """Whether of this rank the newest is next.
+
+    What is in doubt is looked at from both ends: what is near is worth more, so it comes first; and whether there is an
+    end shows soonest where it is deepest.
+    """
+    return order == "depth" if rank <= _CLASSES else rank == _CLASSES + 2
 
 
 class Again(NamedTuple):
@@ -221,6 +233,33 @@ def history_of(target: Target, settlement: Settlement, now: float, due: float | 
         last_modified=settlement.last_modified,
         next_at=due or 0.0,
         group=settlement.group,
+    )
+
+
+# Chooses among visited URLs by what is known of them.
+Which = Callable[[History], bool]
+
+
+def is_for_revisit(past: History) -> bool:
+    """Whether a revisit asks for it: pages, and what may be one by now."""
+    return past.outcome.is_page or past.outcome in (OutcomeKind.FAILED, OutcomeKind.CRASHED)
+
+
+def is_sitemap(past: History) -> bool:
+    """Whether a visited URL is a sitemap: only those were named by a robots.txt."""
+    return past.referrer.endswith("/robots.txt")
+
+
+def visited_target(past: History, fingerprint: bytes) -> Target:
+    """The target of a URL that was visited before."""
+    return Target(
+        past.url,
+        host_of_origin(origin_of(past.url)),
+        fingerprint,
+        Kind.SITEMAP if is_sitemap(past) else Kind.PAGE,
+        depth=past.depth,
+        referrer=past.referrer,
+        visits=past.visits,
     )
 
 

@@ -24,12 +24,12 @@ from lycosa.frontier.claims import Contents
 from lycosa.frontier.hosts import HostBatch, HostTable
 from lycosa.frontier.leases import LeaseTable
 from lycosa.frontier.records import FORMAT, State, decode_state, encode
-from lycosa.frontier.rules import FrontierRules, host_of_origin
+from lycosa.frontier.rules import FrontierRules, Which, host_of_origin, is_for_revisit
 from lycosa.frontier.settling import Ended, Settling
 from lycosa.frontier.spacing import Spacing
 from lycosa.frontier.tables import META, Done, Tables
 from lycosa.frontier.taking import PageLimit, SiteVersions, Taking
-from lycosa.model import Lease, RobotsNews, Settlement, Target
+from lycosa.model import Lease, OutcomeKind, RobotsNews, Settlement, Target
 from lycosa.ports import Counts
 
 # A machine does not come back from a power cut sooner: shorter pauses need no fsync before the request.
@@ -131,7 +131,9 @@ class Scheduler:
             await self._settling.settle(batch, ended, now)
             written = self._write(batch)
         await written
-        await self._tables.durable()
+        if any(settlement.outcome is not OutcomeKind.REFUSED for settlement in settlements):
+            # What was refused, or only looked at, is so again after a power cut.
+            await self._tables.durable()
         return late
 
     async def may_ask_at(self, token: int, address: str) -> bool:
@@ -184,11 +186,13 @@ class Scheduler:
             written = self._write(batch)
         await written
 
-    async def readmit(self, rows: Iterable[tuple[bytes, bytes]]) -> int:
-        """Queue pages visited before once more, by their rows of the history. Returns how many."""
+    async def readmit(
+        self, rows: Iterable[tuple[bytes, bytes]], which: Which = is_for_revisit, *, is_lost: bool = False
+    ) -> int:
+        """Queue what was visited before once more, by its rows of the history. Returns how many."""
         async with self._lock:
             batch = HostBatch()
-            queued = await self._admission.readmit(batch, rows, self._clock())
+            queued = await self._admission.readmit(batch, rows, self._clock(), which, is_lost=is_lost)
             written = self._write(batch)
         await written
         return queued

@@ -50,8 +50,14 @@ class Settling:
         fresh = await self._admission.prepare(
             batch,
             [target for _, settlement in ended for target in settlement.discovered],
-            [mark for _, settlement in ended for mark in settlement.known],
+            [
+                *(mark for _, settlement in ended for mark in settlement.known),
+                *(target.fingerprint for _, settlement in ended for target, _ in settlement.left_out),
+            ],
             [news.origin for held, settlement in ended if (news := _news_of(held, settlement, now))],
+        )
+        await self._backlog.load_tails(
+            replace(held.target, deferred=settlement.deferred) for held, settlement in ended if settlement.deferred
         )
         for held, _ in ended:
             # All of them first: what one discovered must not take the place of another.
@@ -66,6 +72,9 @@ class Settling:
         host, target, counts = held.host, held.target, self._backlog.counts
         if news := _news_of(held, settlement, now):
             self.learn(batch, news, now)
+        if settlement.deferred:
+            await self._defer(batch, held, settlement, now, fresh)
+            return
         is_ban = self._rest(held, settlement, now)
         may_retry = settlement.may_retry or is_ban
         again = again_after(settlement, target, self._rules.retry_pauses, may_retry=may_retry) if held.spot else None
@@ -79,15 +88,40 @@ class Settling:
         if settlement.outcome is OutcomeKind.STORED and settlement.digest:
             self._contents.keep(batch, settlement.digest, target.url)
         counts["fetched_bytes"] += settlement.body_bytes
-        if site := settlement.site:
-            batch.put(SITES, site.domain.encode(), pack_site(site))
-            self._versions.note(site.domain, site.version)
+        self._note_site(batch, settlement)
+        counts["beyond"] += settlement.beyond
+        self._leave_out(batch, settlement, now, fresh)
         for mark in settlement.known:
+            counts["aliases"] += mark in fresh
             self._admission.mark(batch, mark, fresh)
         if settlement.discovered:
             await self._admission.add(batch, settlement.discovered, fresh)
         host.turn += 1
         self._hosts.go_on(batch, host, now)
+
+    async def _defer(self, batch: HostBatch, held: Held, settlement: Settlement, now: float, fresh: set[bytes]) -> None:
+        """Nothing was asked: it goes on waiting, further behind."""
+        if held.spot:
+            self._backlog.enqueue(batch, held.host, replace(held.target, deferred=settlement.deferred))
+        self._leases.unask(held)
+        self._note_site(batch, settlement)
+        if settlement.discovered:
+            await self._admission.add(batch, settlement.discovered, fresh)
+        self._hosts.go_on(batch, held.host, now)
+
+    def _leave_out(self, batch: HostBatch, settlement: Settlement, now: float, fresh: set[bytes]) -> None:
+        """Targets that never wait: they are known, and why they were refused."""
+        for target, reason in settlement.left_out:
+            if target.fingerprint in fresh:
+                self._admission.mark(batch, target.fingerprint, fresh)
+                self._backlog.counts["refused"] += 1
+                refused = Settlement(0, OutcomeKind.REFUSED, sent=False, reason=reason)
+                batch.put(HISTORY, target.fingerprint, encode(history_of(target, refused, now, None)))
+
+    def _note_site(self, batch: HostBatch, settlement: Settlement) -> None:
+        if site := settlement.site:
+            batch.put(SITES, site.domain.encode(), pack_site(site))
+            self._versions.note(site.domain, site.version)
 
     def learn(self, batch: HostBatch, news: RobotsNews, now: float) -> None:
         """Note what was learnt of a robots.txt; its host is in memory."""

@@ -16,7 +16,7 @@ from lycosa.frontier.leases import LeaseTable
 from lycosa.frontier.poison import readable_history
 from lycosa.frontier.queue import Spot
 from lycosa.frontier.records import HostRecord, site_version
-from lycosa.frontier.rules import robots_target
+from lycosa.frontier.rules import WAITING_RANK, robots_target
 from lycosa.frontier.tables import HISTORY, SITES, Tables
 from lycosa.model import Kind, Lease, Target, Validators, origin_of
 from lycosa.policy.kin import is_evidence, kin_of
@@ -116,6 +116,9 @@ class Taking:
     async def _lease(self, batch: HostBatch, host: Host, worker: int, now: float) -> Lease | None:
         """The next of a host's queue, or a robots.txt; None if the host has nothing to give at present."""
         record = host.record
+        if record.lanes and host.rank == WAITING_RANK and not self._hosts.is_dry(now):
+            self._hosts.hold_back(batch, host)
+            return None
         if not (first := await self._first(batch, host, now)):
             reopens_at = host.reopens_at(host.closed(now)) if record.queued else None
             if reopens_at:
@@ -145,7 +148,7 @@ class Taking:
         for _ in range(MAX_PASSED_OVER):
             if not (lane := host.next_lane(host.closed(now))):
                 return None
-            spot, target = await backlog.next_in(host, lane, is_last_first=backlog.is_last_first)
+            spot, target = await backlog.next_in(host, lane, is_last_first=backlog.takes_last(lane))
             if spot is None:
                 await backlog.drop_block(batch, host, lane)
             elif target is None:
@@ -156,7 +159,7 @@ class Taking:
             elif _is_doubtful(host.record, target):
                 # Behind all others of its host: those tell whether it is in trouble.
                 backlog.dequeue(batch, host, spot)
-                backlog.enqueue(batch, host, replace(target, was_aside=True))
+                backlog.enqueue(batch, host, replace(target, deferred=1))
             else:
                 return spot, target
         return None
@@ -178,7 +181,7 @@ def _waits_until(record: HostRecord, target: Target, now: float) -> float:
 
 def _is_doubtful(record: HostRecord, target: Target) -> bool:
     """Whether a host fails, gives pages otherwise, and a target is like those that fail rather than like those."""
-    if not record.failing or not record.given or target.was_aside or record.queued == 1:
+    if not record.failing or not record.given or target.deferred or record.queued == 1:
         return False
     kin = kin_of(target.url, target.referrer)
     is_likely_to_fail = kin in record.failing or record.failures >= CIRCUIT_FAILURES - 1

@@ -205,6 +205,15 @@ class CrawlView:
             sums.append(Sum("known", counts.known, sum(reader.count_known() for reader in self._readers)))
         return sums
 
+    def unaccounted(self) -> int:
+        """How many known URLs are neither queued nor delayed, and have no history either. By counting."""
+        known = sum(reader.count_known() for reader in self._readers)
+        visited = sum(_count(reader.rows(HISTORY)) for reader in self._readers)
+        waiting = (target for targets in (self.queued(), (each for _, each in self.retries())) for target in targets)
+        # One that was visited before has a history.
+        new = sum(1 for target in waiting if target.fingerprint and not target.visits)
+        return known - self.counts().aliases - visited - new
+
     # ---- hosts
 
     def host(self, name: str) -> HostRecord | None:

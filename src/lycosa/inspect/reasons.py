@@ -14,10 +14,8 @@ SENTENCES: dict[str, str] = {
     Refusal.ADDRESS: "its address is in a network that is not open to this crawl",
     Refusal.VARIANT: "it differs from another URL only in what changes nothing on its site",
     Refusal.MIRROR: "its host shows the same pages as another",
-    Refusal.MAZE: "its site leads from every page to new ones only, without an end",
-    Refusal.BUDGET: "its site has cost as much as its links from other sites are worth",
-    Refusal.TEMPLATE: "pages of its kind have brought nothing new for long",
-    Refusal.FAMILY: "pages of its path, with whatever query, have brought nothing new for long",
+    Refusal.ENDLESS: "pages of its kind lead to ever new ones, and it seems without an end",
+    Refusal.BARREN: "pages of its kind have brought nothing new for long",
     Failure.DNS: "its name could not be looked up",
     Failure.CONNECT: "no connection could be made",
     Failure.TLS: "no encrypted connection could be made",
@@ -50,6 +48,7 @@ SENTENCES: dict[str, str] = {
     Note.SITEMAP_CUT: "the sitemap ends too early",
     Note.SITEMAP_EMPTY: "there is no URL in the text",
     Note.SITEMAP_UNKNOWN: "it is neither a sitemap nor a feed",
+    Note.CODING_DAMAGED: "its content coding is damaged, and what could be read of it is kept",
 }
 # Behind these stands the reason for them, which may be a bare code.
 _NESTED = frozenset({Refusal.ROBOTS_UNREACHABLE, Note.ROBOTS_PENDING, Note.ORIGIN_RESTS})

@@ -18,10 +18,12 @@ from lycosa.inspect.wording import duration, until
 from lycosa.page.installation import what_is_missing
 from lycosa.ports import Counts
 from lycosa.store.folder import CrawlFolder
+from lycosa.store.logbook import Incident, incidents
 from lycosa.store.read import connect
 
 # Hosts that are looked through for the longest queues: some seconds' work.
 MAX_LOOKED_AT = 500_000
+MAX_INCIDENTS = 5
 
 
 class QueuedHost(msgspec.Struct, frozen=True):
@@ -88,6 +90,8 @@ class Status(msgspec.Struct, frozen=True):
     troubled: list[OriginAside] = []
     troubled_origins: int = 0
     missing: str = ""  # what this installation lacks
+    paused: str = ""  # what a running crawl waits for
+    incidents: list[Incident] = []  # what happened to its folder, the last few
 
 
 def read_status(crawl: OpenedCrawl, max_hosts: int) -> Status:
@@ -100,13 +104,16 @@ def read_status(crawl: OpenedCrawl, max_hosts: int) -> Status:
         "last_visit_at": _last_visit_at(folder) if folder else 0.0,
         "disk_bytes": folder.disk_bytes() if folder else 0,
         "missing": what_is_missing(),
+        "paused": folder.paused() if folder else "",
+        "incidents": incidents(folder)[-MAX_INCIDENTS:] if folder else [],
     }
     if view is None:
         state = "running, with its frontier in memory" if process else "not running; its frontier was in memory only"
+        state = f"paused: {facts['paused']}" if facts["paused"] else state
         return Status(state=state, counts=Counts(), **facts, **_NO_FRONTIER)
     counts, crew = view.counts(), view.crew
     return Status(
-        state=_state(crawl, counts, is_running=process != 0 or bool(crew and crew.is_running)),
+        state=_state(crawl, counts, facts["paused"], is_running=process != 0 or bool(crew and crew.is_running)),
         counts=counts,
         machines=[with_workers(each) for each in crew.machines if not each.is_silent] if crew else [],
         crew=crew,
@@ -138,8 +145,10 @@ _NO_FRONTIER: dict[str, Any] = {
 }
 
 
-def _state(crawl: OpenedCrawl, counts: Counts, *, is_running: bool) -> str:
+def _state(crawl: OpenedCrawl, counts: Counts, paused: str, *, is_running: bool) -> str:
     settings = crawl.settings
+    if paused:
+        return f"paused: {paused}; it goes on by itself when this has passed"
     if is_running:
         return "running"
     if crawl.folder and crawl.folder.journals():

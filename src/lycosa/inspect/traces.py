@@ -98,7 +98,7 @@ class Traces:
 
     def meaningless(self) -> list[str]:
         """What changes nothing in URLs of its origin, as the crawl has found."""
-        site = Site(self.link.domain, is_seeded=False, raw=self._view.site(self.link.domain))
+        site = Site(self.link.domain, self._settings.patience, raw=self._view.site(self.link.domain))
         return site.meaningless_of(self.link.origin)
 
     def learnt_fingerprint(self) -> bytes | None:

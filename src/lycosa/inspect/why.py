@@ -28,10 +28,8 @@ from lycosa.url.scope import Verdict
 _TRAP_RULES: dict[str, str] = {
     Refusal.VARIANT: "known as",
     Refusal.MIRROR: "crawled as",
-    Refusal.MAZE: "so far",
-    Refusal.BUDGET: "so far",
-    Refusal.TEMPLATE: "kind of page",
-    Refusal.FAMILY: "kind of page",
+    Refusal.ENDLESS: "so far",
+    Refusal.BARREN: "so far",
 }
 _KILLERS = frozenset({Crash.CPU, Crash.KILLED, Crash.EXITED})
 
@@ -158,8 +156,9 @@ class _Inquiry:
             facts = [("rule", past.reason), (label, past.detail)]
             if past.reason == Refusal.VARIANT:
                 facts.append(("changes nothing", ", ".join(self._traces.meaningless())))
-            off = "domain_pages = 0" if past.reason == Refusal.BUDGET else "traps = false"
-            return [*((label, value) for label, value in facts if value), ("to switch off", off)]
+            is_spent = past.reason in (Refusal.ENDLESS, Refusal.BARREN)
+            off = f"patience = {10 * self._settings.patience}, or traps = false" if is_spent else "traps = false"
+            return [*((label, value) for label, value in facts if value), ("to let it in", off)]
         if past.reason == Refusal.ADDRESS:
             address = past.detail or (self._host.address if self._host else "")
             opened = ", ".join(self._settings.open_networks) or "none beside the public ones"

@@ -18,6 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lycosa.crawl.session import Ending, Session
+from lycosa.inspect.left_out import LeftOut
 from lycosa.inspect.reasons import sentence_of
 from lycosa.inspect.seeds import MissedSeed
 from lycosa.inspect.wording import visible
@@ -146,6 +147,8 @@ class CrawlSummary(msgspec.Struct, frozen=True):
     troubled: list[OriginWaiting]
     recovered_rows: int
     missed_seeds: list[MissedSeed] = []
+    left_out: list[LeftOut] = []
+    beyond: int = 0  # links that lie deeper than max_depth
 
     def show(self) -> None:
         console = Console(highlight=False)
@@ -163,6 +166,7 @@ class CrawlSummary(msgspec.Struct, frozen=True):
         for each in self.reasons[:MAX_SHOWN]:
             console.print(f"  {each.times:>7,} x {sentence_of(each.reason, each.detail)}", markup=False)
         self._show_missed_seeds(console)
+        self._show_left_out(console)
         if self.queued or self.delayed:
             console.print(
                 f"  {self.queued:,} URLs are queued and {self.delayed:,} wait for a retry: the same command goes on"
@@ -182,6 +186,25 @@ class CrawlSummary(msgspec.Struct, frozen=True):
         if (more := len(self.missed_seeds) - MAX_SHOWN) > 0:
             console.print(f"    and {more:,} more: `lycosa query` finds them in pages, where depth = 0")
 
+    def _show_left_out(self, console: Console) -> None:
+        if self.beyond:
+            console.print(f"  {self.beyond:,} links lead deeper than max_depth: `--max-depth` takes them in")
+        if not self.left_out:
+            return
+        console.print(f"  [bold]left out by rule[/], {sum(each.urls for each in self.left_out):,} URLs in all:")
+        for each in self.left_out[:MAX_SHOWN]:
+            line = f"  {each.urls:>7,} x {each.host}: {sentence_of(each.reason, '')}"
+            console.print(visible(line), markup=False, soft_wrap=True)
+        if (more := len(self.left_out) - MAX_SHOWN) > 0:
+            console.print(f"          and {more:,} more hosts and rules")
+        host = self.left_out[0].host
+        console.print(
+            f"    `lycosa why --left-out {host} --folder {self.folder}` lists them; `--set patience=N`, greater than "
+            "now, takes more of them in, `--set traps=false` all",
+            markup=False,
+            soft_wrap=True,
+        )
+
     def _show_troubled(self, console: Console) -> None:
         if self.troubled:
             console.print("  set aside until their robots.txt can be read:")
@@ -195,7 +218,12 @@ class CrawlSummary(msgspec.Struct, frozen=True):
 
 
 def summary(
-    session: Session, tally: Tally, place: object, ending: Ending, missed: Sequence[MissedSeed] = ()
+    session: Session,
+    tally: Tally,
+    place: object,
+    ending: Ending,
+    missed: Sequence[MissedSeed] = (),
+    left_out: Sequence[LeftOut] = (),
 ) -> CrawlSummary:
     """The figures at the end of a crawl."""
     counts = session.counts()
@@ -214,6 +242,7 @@ def summary(
         "hosts",
         "known",
         "fetched_bytes",
+        "beyond",
     ]
     return CrawlSummary(
         ending=ending.value,
@@ -227,8 +256,9 @@ def summary(
             OriginWaiting(origin, trouble.reason.code, trouble.reason.detail, trouble.next_try_at)
             for origin, trouble in tally.troubled.items()
         ],
-        recovered_rows=session.recovery.rows if session.recovery else 0,
+        recovered_rows=session.recovery.rows,
         missed_seeds=list(missed),
+        left_out=list(left_out),
         **{name: getattr(counts, name) for name in names},
     )
 

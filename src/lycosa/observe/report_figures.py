@@ -12,6 +12,7 @@ from lycosa.observe.report_svg import REST
 from lycosa.page.installation import what_is_missing
 from lycosa.ports import Counts
 from lycosa.store.folder import CrawlFolder
+from lycosa.store.logbook import Incident, incidents
 from lycosa.store.read import connect
 
 BUCKETS = 120
@@ -105,6 +106,7 @@ class Figures(msgspec.Struct, frozen=True):
     queues: list[HostQueued]
     duplicates: list[Share]
     missing: str  # what the installation that writes the report lacks
+    incidents: list[Incident] = []  # what happened to the folder
 
 
 def gather(folder: CrawlFolder, now: float) -> Figures:
@@ -139,6 +141,7 @@ def gather(folder: CrawlFolder, now: float) -> Figures:
             queues=queues,
             duplicates=ask.shares("original", "outcome = 'duplicate' AND original <> ''", limit=8),
             missing=what_is_missing(),
+            incidents=incidents(folder),
         )
 
 

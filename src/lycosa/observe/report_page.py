@@ -88,7 +88,9 @@ def _head(figures: Figures) -> str:
 
 
 def _lack(figures: Figures) -> str:
-    return f"<p class='state warn'>{escape(figures.missing)}</p>" if figures.missing else ""
+    happened = [f"{_moment(each.at)}: {each.sentence}" for each in figures.incidents]
+    lines = filter(None, (figures.missing, *happened))
+    return "".join(f"<p class='state warn'>{escape(line)}</p>" for line in lines)
 
 
 def _state(figures: Figures) -> str:

@@ -31,6 +31,9 @@ def read(
     model, the texts found in the order of `Found`, of the last only what may have labels.
     """
 
+def steps() -> int:
+    """How many steps the last page read took in looking through open elements, formatting elements and links."""
+
 def is_utf8(body: bytes, /) -> bool:
     """Whether bytes are UTF-8 without an error, as Python's decoder sees it."""
 

@@ -1,8 +1,9 @@
-"""The language a text is written in: by its script, then by its smallest words. Knows no page.
+"""The language a text is written in: by a model where there is one for this machine, else by tables. Knows no page.
 
-Most scripts have one language, or one by far. Where several share a script, the commonest words tell them apart: 170
-words looked up in one table cost a tenth of what comparing trigrams with every language does. Only where words leave it
-open (short or mixed texts, languages without a list here) are trigrams asked.
+The model is CLD2's, which comes with pycld2. The tables go by script: most have one language, or one by far. Where
+several share a script, the commonest words tell them apart: 170 words looked up in one table cost a tenth of what
+comparing trigrams with every language does. Only where words leave it open (short or mixed texts, languages without a
+list here) are trigrams asked.
 """
 
 from __future__ import annotations
@@ -12,6 +13,17 @@ from itertools import chain, pairwise
 
 from turbohtml.detect import detect_language
 
+try:
+    import pycld2
+except ImportError:  # no wheel for this machine or this Python
+    pycld2 = None
+
+# What the model is given of a text: it takes time in proportion.
+_MODEL_CHARS = 800
+# Fewer letters than this let it guess.
+_MODEL_LETTERS = 20
+# Control characters and what is no character at all: the model refuses all of a text for one of them.
+_REFUSED = dict.fromkeys([*range(9), 11, *range(14, 32), *range(127, 160), *range(0xFDD0, 0xFDF0), 0xFFFE, 0xFFFF], " ")
 # What is read of a text: this many characters from its middle, where less of it is navigation.
 _MAX_CHARS = 800
 _SCRIPT_SAMPLE = 48
@@ -112,7 +124,12 @@ _TWO_LETTERS = {
     "tuk": "tk", "tur": "tr", "uig": "ug", "ukr": "uk", "urd": "ur", "uzb": "uz", "vie": "vi", "yid": "yi", "yor": "yo",
     "zul": "zu", "zho": "zh", "msa": "ms", "zlm": "ms", "tat": "tt", "kir": "ky", "mon": "mn", "tgk": "tg", "bos": "bs",
 }  # fmt: skip
-_SAME = {"nb": "no", "nn": "no", "iw": "he", "in": "id", "ji": "yi", "bs": "hr", "sh": "sr", "cmn": "zh", "yue": "zh"}
+_SAME = {
+    "nb": "no", "nn": "no", "iw": "he", "in": "id", "ji": "yi", "bs": "hr", "sh": "sr", "cmn": "zh", "yue": "zh",
+    "jw": "jv", "fil": "tl", "mo": "ro",
+}  # fmt: skip
+# Languages so alike that a page knows better than a model which of them it is in.
+_CLOSE = {each: group - {each} for group in ({"no", "da"}, {"id", "ms"}, {"hr", "sr"}, {"cs", "sk"}) for each in group}
 
 
 def language_of(text: str, declared: str = "") -> str:
@@ -121,6 +138,8 @@ def language_of(text: str, declared: str = "") -> str:
     What the page declares decides only where the text leaves it open.
     """
     claim = primary_language(declared)
+    if pycld2 is not None and (found := _by_model(text, claim)):
+        return found
     sample = _sample(text)
     script = _script_of(sample)
     if script in _COMMON_WORDS:
@@ -137,13 +156,33 @@ def primary_language(tag: str) -> str:
     return _SAME.get(primary, primary)
 
 
-def _sample(text: str) -> str:
-    start = max(0, (len(text) - _MAX_CHARS) // 3)
-    sample = text[start : start + _MAX_CHARS]
+def _by_model(text: str, claim: str) -> str:
+    """The language that the model is sure of, or that is declared and the model takes for possible; else ""."""
+    sample = _sample(text, _MODEL_CHARS)
+    if sum(map(str.isalpha, sample[: 4 * _MODEL_LETTERS])) < _MODEL_LETTERS and not _is_ideographic(sample):
+        return ""
+    try:
+        is_sure, _, found = pycld2.detect(sample.translate(_REFUSED).encode("utf-8", "replace"), isPlainText=True)
+    except pycld2.error:
+        return ""
+    codes = ["" if code == "un" or code.startswith("xx") else primary_language(code) for _, code, _, _ in found]
+    if claim in _CLOSE.get(codes[0], ()) and claim in codes[1:]:
+        return claim
+    return codes[0] if is_sure else ""
+
+
+def _is_ideographic(sample: str) -> bool:
+    """Whether few characters say much."""
+    return any(letter > "\u2e7f" for letter in sample)
+
+
+def _sample(text: str, max_chars: int = _MAX_CHARS) -> str:
+    start = max(0, (len(text) - max_chars) // 3)
+    sample = text[start : start + max_chars]
     if len(sample.strip()) * 2 >= len(sample):
         return sample
     # Some pages are laid out with spaces by the thousand.
-    return " ".join(text[: 20 * _MAX_CHARS].split())[:_MAX_CHARS]
+    return " ".join(text[: 20 * max_chars].split())[:max_chars]
 
 
 def _script_of(sample: str) -> str:

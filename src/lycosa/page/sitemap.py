@@ -22,6 +22,8 @@ from lycosa.model import NO_REASON, Note, Reason
 MAX_SITEMAP_BYTES = 50 * 1024 * 1024
 MAX_SITEMAP_ENTRIES = 50_000
 MAX_LOC_CHARACTERS = 2048
+# What a URL without one has, by sitemaps.org.
+ORDINARY_PRIORITY = 0.5
 
 _CHUNK_BYTES = 128 * 1024
 # Of the text between two tags nothing longer is of use here; it also bounds what an endless text can hold.
@@ -297,6 +299,8 @@ _MAX_MEANINGS = 1000
 
 def _sitemap_meanings(prefix: str) -> dict[str, str]:
     meanings = {f"{prefix}{field}": field for field in _SITEMAP_FIELDS}
+    # By its usual prefix: <video:publication_date> is not of the page.
+    meanings["news:publication_date"] = "published"
     meanings |= {f"{prefix}{name}": _ENTRY for name in ("url", "sitemap")}
     meanings |= {f"/{name}": _END for name in meanings}
     return meanings | {f"/{prefix}{name}": _END_OF_FILE for name in ("urlset", "sitemapindex")}
@@ -332,7 +336,7 @@ def _sitemap_records(source: _Source, prefix: str, tags: Iterable[_Tag]) -> Iter
                 yield record
             # <sitemap>https://…</sitemap> without <loc> exists, too.
             record = {"text": text} if meaning is _ENTRY else {}
-        if meaning in _SITEMAP_FIELDS and not tag.endswith("/"):
+        if (meaning in _SITEMAP_FIELDS or meaning == "published") and not tag.endswith("/"):
             field, value = meaning, text
     if field:
         record.setdefault(field, value)

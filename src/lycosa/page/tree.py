@@ -46,8 +46,10 @@ def read(html: str, limits: PageLimits, agent: str) -> Reading:
     for template in tree.find_all("template"):
         template.decompose()
     is_too_large = exceeds(tree, len(html), limits)
+    head = read_head(tree, agent)
+    _replace_images(tree)
     return Reading(
-        head=read_head(tree, agent),
+        head=head,
         links=read_links(tree, limits.max_links, 0 if is_too_large else limits.max_text_chars),
         text="" if is_too_large else read_text(tree),
         is_too_large=is_too_large,
@@ -154,6 +156,13 @@ def _canonical(tree: Document) -> str:
     return ""
 
 
+def _replace_images(tree: Document) -> None:
+    """An image is read as its text, apart from the words around it."""
+    for image in tree.find_all("img"):
+        if alt := image.attr("alt"):
+            image.replace_with(Text(f" {alt} "))
+
+
 # Links
 
 
@@ -182,7 +191,7 @@ def _anchors(elements: list[Element], max_chars: int) -> list[str]:
             break
         text = element.text
         max_chars -= len(text)
-        anchors.append(collapsed(text, MAX_ANCHOR_CHARS) or _image_text(element))
+        anchors.append(collapsed(text, MAX_ANCHOR_CHARS) or _label(element))
     return anchors + [""] * (len(elements) - len(anchors))
 
 
@@ -220,10 +229,9 @@ def _rel(element: Element) -> str:
     return rel.lower() if rel else ""
 
 
-def _image_text(anchor: Element) -> str:
-    image = anchor.find("img")
-    text = (image.attr("alt") if image else "") or anchor.attr("title") or anchor.attr("aria-label") or ""
-    return collapsed(text, MAX_ANCHOR_CHARS)
+def _label(anchor: Element) -> str:
+    """What stands in for an anchor without text."""
+    return collapsed(anchor.attr("title") or anchor.attr("aria-label") or "", MAX_ANCHOR_CHARS)
 
 
 # Text

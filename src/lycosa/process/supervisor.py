@@ -122,7 +122,7 @@ class Supervisor:
             if exit_code == 0 and self._dispatcher.is_over:
                 return
             with self._session.disk():
-                await asyncio.to_thread(self._session.recover, number)
+                await self._session.recover(number)
             if self._is_stopping:
                 return
             self._dispatcher.tell()

@@ -1,4 +1,4 @@
-"""The notes a worker goes by: what it knows of the sites it visits, and whether the next URL of one is worth a visit.
+"""The notes a worker goes by: what it knows of the sites it visits, and what is to become of the next URL of one.
 
 On the ring all hosts of a registered domain belong to one worker, so nobody else changes its notes. The frontier keeps
 them; what a crash loses is the last few counts. Where workers take turns with a domain, each passes its notes on with
@@ -8,19 +8,20 @@ every visit; what two of them learn of it in the same moment, only one remembers
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from zlib import crc32
 
 import msgspec
 
-from lycosa.model import Failure, Kind, Lease, Links, Page, Refusal, SiteNews, Target, origin_of
-from lycosa.outcome import Deferred, Duplicate, Failed, Moved, Outcome, Read, Refused, Stored
-from lycosa.page.digest import telling_text
+from lycosa.model import WAITS, WAITS_LAST, Failure, Kind, Lease, Page, Refusal, SiteNews, Target, origin_of
+from lycosa.outcome import Deferred, Duplicate, Failed, Moved, Outcome, Postponed, Read, Refused, Stored
 from lycosa.policy.priority import SEED
 from lycosa.ports import Dispatcher
-from lycosa.site import traps
-from lycosa.site.notes import MAX_KNOWN, PageFindings, Site, UrlSpot, mark_of_bytes, shape_of_text, spot_of
-from lycosa.site.variants import without
+from lycosa.site.notes import Shown, Sighting, Site, UrlSpot, mark_of
+from lycosa.site.novelty import News, made_up
+from lycosa.site.sections import DOMAIN, Chain, Soundness
+from lycosa.site.variants import masked, without
 from lycosa.url.canonical import ParsedUrl, parse
 from lycosa.url.domain import registered_domain
 from lycosa.url.memo import KnownLink, LinkPolicy
@@ -28,10 +29,17 @@ from lycosa.url.memo import KnownLink, LinkPolicy
 # Entries of about 100 bytes, over all sites that are kept ready.
 MAX_WEIGHT = 300_000
 FULL_WEIGHT = MAX_WEIGHT * 9 // 10
-# Notes are sent at the first visits of a site, then every so often, and when they say something new.
-VISITS_PER_NEWS = 8
+# Notes are sent at the first visits of a site, then every so often (more seldom if they are long), and when they say
+# something new.
+VISITS_PER_NEWS, SECTIONS_PER_VISIT = 8, 8
 # The path of a URL that cannot exist begins like this, so that whoever reads it in a log knows what it was.
 PROBE_PATH = "/lycosa-probe-"
+# What a visit is worth: new content, content nearly known, a page that leads nowhere with numbers of its own.
+NEW_WORTH, NEAR_WORTH, NUMBERS_WORTH = 1.0, 0.15, 0.12
+# Links of a page that are compared with those of another, and those that can make it worth a visit.
+MAX_COMPARED_LINKS, LINK_BITS, MAX_PROMISING = 64, 512, 8
+# Of the links that are known by another name, one in so many is looked at all the same.
+RENAMED_PER_SAMPLE = 20
 
 Renaming = Callable[[KnownLink], KnownLink]
 
@@ -40,7 +48,7 @@ class TrapRules(msgspec.Struct, frozen=True):
     """What the operator chose."""
 
     is_on: bool = True
-    domain_pages: int = 50
+    patience: int = 120
     is_shared: bool = False  # workers take turns with a domain
 
 
@@ -50,27 +58,32 @@ class Learnt(msgspec.Struct, frozen=True):
     news: SiteNews | None = None
     known: list[bytes] = []
     probes: list[Target] = []
+    left_out: list[tuple[Target, Refused]] = []  # found on the page, and not worth another look
 
 
 _NOTHING = Learnt()
 
 
-class _UnderWay(NamedTuple):
+@dataclass(slots=True)
+class _UnderWay:
     """A visit that may have sent its request."""
 
     site: Site
     spot: UrlSpot
+    verdict: Soundness = Soundness.SOUND
+    is_sample: bool = False
+    is_new_host: bool = False  # of its domain
+    # What it found on its own site that no page led to before, with the sections of each.
+    found: list[tuple[Target, Chain]] = field(default_factory=list)
+    left_out: list[tuple[Target, Refused]] = field(default_factory=list)
 
 
 class SiteJudge:
-    """Answers whether a target is worth a visit, and learns from every visit."""
+    """Answers what is to become of a target, and learns from every visit."""
 
-    def __init__(
-        self, dispatcher: Dispatcher, policy: LinkPolicy, seeded_domains: Iterable[str], rules: TrapRules
-    ) -> None:
+    def __init__(self, dispatcher: Dispatcher, policy: LinkPolicy, rules: TrapRules) -> None:
         self._dispatcher = dispatcher
         self._policy = policy
-        self._seeded = frozenset(seeded_domains)
         self._rules = rules
         self._sites: OrderedDict[str, Site] = OrderedDict()
         self._weights: dict[str, int] = {}
@@ -80,48 +93,85 @@ class SiteJudge:
 
     # ---- before the request
 
-    async def refusal(self, lease: Lease) -> Refused | None:
-        """Why this target is not worth a request; None if it is, and then its visit is to be learnt from."""
+    async def objection(self, lease: Lease) -> Refused | Postponed | None:
+        """Why this page is not requested, for good or for now; None if it is, and its visit is to be learnt from."""
         target = lease.target
         if not self._rules.is_on or _is_beyond_doubt(lease):
             return None
-        site, spot = await self._open(lease), spot_of(target.url)
-        # Nothing is awaited from here on: two visits must not both take the last of a budget for free.
-        if target.referrer and not target.referrer.startswith(spot.origin) and target.kind is Kind.PAGE:
-            site.refer(registered_domain(_host_of(target.referrer)))
-        refused = self._refused(site, target, spot)
-        if refused is None:
-            site.under_way += 1
-            self._under_way[lease.token] = _UnderWay(site, spot)
-        return refused
-
-    def _refused(self, site: Site, target: Target, spot: UrlSpot) -> Refused | None:
-        if target.kind is not Kind.PAGE:
-            found = site.refusal_of_all(self._rules.domain_pages)
-        elif target.depth == 0:
+        site = await self._open(lease)
+        # Nothing is awaited from here on: two visits must not both take the last of a budget.
+        if target.depth == 0:
             # Named by the operator, or where that leads.
-            return None
-        else:
-            if primary := site.alias_of(spot.origin):
-                return self._mirror(target, primary, spot.tail)
-            if meaningless := site.meaningless_of(spot.origin):
-                key = self._learnt_key(spot.origin, spot.tail, meaningless)
-                if key and (refused := self._variant(target, key)):
-                    return refused
-            found = site.refusal(spot, self._rules.domain_pages)
-        return Refused(*found) if found else None
+            site.note_root(target.host)
+        visit = _UnderWay(site, site.spot_of(target.url, target.host))
+        visit.is_new_host = visit.spot.chain[0] == DOMAIN and visit.spot.host not in site.sections.all
+        objection = self._objection(visit, target) if target.depth else None
+        if objection is None:
+            self._under_way[lease.token] = visit
+            site.sections.under_way += _is_doubtful_host(visit)
+        return objection
 
-    def _mirror(self, target: Target, primary: str, tail: str) -> Refused | None:
-        parsed = parse(primary + tail, limits=self._policy.limits)
+    async def objection_to_host(self, lease: Lease) -> Refused | None:
+        """Why nothing is asked of a host, not even its robots.txt: it is one of ever more hosts of its domain."""
+        if not self._rules.is_on or _is_beyond_doubt(lease):
+            return None
+        site = await self._open(lease)
+        visit = _UnderWay(site, site.spot_of(lease.target.url, lease.target.host))
+        chain = visit.spot.chain[:2]
+        verdict = site.sections.verdict(chain, 0) if chain[0] == DOMAIN else Soundness.SOUND
+        if verdict is Soundness.SPENT:
+            return Refused(Refusal.ENDLESS, site.sections.figures(chain))
+        if verdict is Soundness.DOUBTFUL and lease.target.kind is Kind.ROBOTS:
+            site.sections.charge_host()
+        self._under_way[lease.token] = visit
+        return None
+
+    def _objection(self, visit: _UnderWay, target: Target) -> Refused | Postponed | None:
+        site, spot = visit.site, visit.spot
+        if primary := site.alias_of(spot.origin):
+            return self._objection_to_mirror(visit, target, primary)
+        if meaningless := site.meaningless_of(spot.origin):
+            key = self._learnt_key(spot.origin, spot.tail, meaningless)
+            if key and (refused := self._variant(visit, target, key)):
+                return refused
+        visit.verdict = site.sections.verdict(spot.chain, target.depth)
+        # Where a page that was let in redirects to is that page.
+        if visit.verdict is Soundness.SOUND or target.redirects == 1:
+            return None
+        if visit.verdict is Soundness.DOUBTFUL:
+            doubt = site.sections.doubt_of(spot.chain)
+            return Postponed(doubt) if target.deferred < doubt else None
+        return self._held_back(visit, target, self._refused(site, spot.chain))
+
+    @staticmethod
+    def _held_back(visit: _UnderWay, target: Target, refused: Refused) -> Refused | Postponed | None:
+        """Behind everything else, twice; some are visited all the same, before any is refused for good."""
+        sections, chain = visit.site.sections, visit.spot.chain
+        if target.deferred >= WAITS_LAST or (target.deferred and sections.is_sure(chain)):
+            return refused
+        if sections.wants_sample(chain):
+            visit.is_sample = True
+            return None
+        return Postponed(WAITS_LAST if target.deferred == WAITS else WAITS)
+
+    def _objection_to_mirror(self, visit: _UnderWay, target: Target, primary: str) -> Refused | Postponed | None:
+        parsed = parse(primary + visit.spot.tail, limits=self._policy.limits)
         if not isinstance(parsed, ParsedUrl) or not (link := self._policy.judge(parsed)).in_scope:
             return None
+        held_back = self._held_back(visit, target, Refused(Refusal.MIRROR, primary))
+        if not isinstance(held_back, Postponed) or target.deferred:
+            return held_back
         there = msgspec.structs.replace(target, url=link.url, host=link.host, fingerprint=link.fingerprint)
-        return Refused(Refusal.MIRROR, primary, [there])
+        return msgspec.structs.replace(held_back, discovered=[there])
 
-    def _variant(self, target: Target, key: str) -> Refused | None:
+    def _variant(self, visit: _UnderWay, target: Target, key: str) -> Refused | None:
         fingerprint = self._policy.fingerprint(key)
         # Where a redirect leads is fetched under whatever name: the name without it may be where it came from.
         if fingerprint == target.fingerprint or target.redirects:
+            return None
+        is_drawn = target.fingerprint[-1] % RENAMED_PER_SAMPLE == 0
+        if is_drawn and visit.site.sections.wants_sample(visit.spot.chain, free=0):
+            visit.is_sample = True
             return None
         return Refused(Refusal.VARIANT, key, [msgspec.structs.replace(target, fingerprint=fingerprint)])
 
@@ -148,18 +198,44 @@ class SiteJudge:
 
         return renamed
 
-    def lowered(self, lease: Lease, discovered: list[Target]) -> list[Target]:
-        """The targets found, those of this site in lower classes where it keeps repeating what is known."""
+    def deferred(self, lease: Lease, discovered: list[Target]) -> list[Target]:
+        """The targets found, those of this site as far behind others as their sections are in doubt."""
         visit = self._under_way.get(lease.token)
-        if visit is None or not discovered or not visit.site.repeats():
+        if visit is None or not discovered:
             return discovered
-        return [self._lowered(visit.site, target) for target in discovered]
+        site = visit.site
+        self._note_found(visit, discovered)
+        sections = site.sections
+        behind: dict[bytes, int] = {}
+        for target, chain in visit.found:
+            verdict = sections.verdict(chain, target.depth)
+            if verdict is Soundness.DOUBTFUL:
+                behind[target.fingerprint] = sections.doubt_of(chain)
+            elif verdict is Soundness.SPENT and sections.is_sure(chain):
+                visit.left_out.append((target, self._refused(site, chain)))
+            elif verdict is Soundness.SPENT:
+                behind[target.fingerprint] = WAITS
+        left_out = {target.fingerprint for target, _ in visit.left_out}
+        if not behind and not left_out:
+            return discovered
+        return [
+            msgspec.structs.replace(each, deferred=how_far) if (how_far := behind.get(each.fingerprint)) else each
+            for each in discovered
+            if each.fingerprint not in left_out
+        ]
 
-    def _lowered(self, site: Site, target: Target) -> Target:
-        if target.kind is not Kind.PAGE or registered_domain(target.host) != site.domain:
-            return target
-        priority = site.lowered(target.url, target.priority)
-        return msgspec.structs.replace(target, priority=priority) if priority != target.priority else target
+    @staticmethod
+    def _refused(site: Site, chain: Chain) -> Refused:
+        is_poor = site.sections.is_poor(chain)
+        return Refused(Refusal.BARREN if is_poor else Refusal.ENDLESS, site.sections.figures(chain))
+
+    @staticmethod
+    def _note_found(visit: _UnderWay, discovered: Sequence[Target]) -> None:
+        site, host = visit.site, visit.spot.host
+        own = [each for each in discovered if each.host == host or registered_domain(each.host) == site.domain]
+        visit.found = [
+            (each, site.chain_of(each.host, each.url[len(origin_of(each.url)) :])) for each in site.new_links(own)
+        ]
 
     def is_soft_404(self, lease: Lease, page: Page) -> bool:
         """Whether this page is what its host answers to any URL."""
@@ -171,76 +247,100 @@ class SiteJudge:
     def learn(self, lease: Lease, outcome: Outcome) -> Learnt:
         """What this visit taught."""
         visit = self._under_way.pop(lease.token, None)
-        if visit is None:
-            return _NOTHING
-        visit.site.under_way -= 1
-        if isinstance(outcome, Deferred):
+        if visit and _is_doubtful_host(visit):
+            visit.site.sections.under_way -= 1
+        if visit is None or isinstance(outcome, Deferred | Postponed | Refused):
             return _NOTHING
         known, probes = self._learn(visit, lease.target, outcome)
-        news = self._news(visit.site)
-        return Learnt(news, known, probes) if news or known or probes else _NOTHING
+        news, left_out = self._news(visit.site), visit.left_out
+        return Learnt(news, known, probes, left_out) if news or known or probes or left_out else _NOTHING
 
-    def learn_probe(self, lease: Lease, text: str) -> None:
-        """What the host answers to a URL that cannot exist; an empty text if that is no page."""
-        if visit := self._under_way.get(lease.token):
-            visit.site.note_probe(visit.spot, text)
+    def learn_probe(self, lease: Lease, status: int, text: str) -> None:
+        """What the host answers to a URL that cannot exist, or that was made up; no text if that is no page."""
+        if not (visit := self._under_way.get(lease.token)):
+            return
+        site, spot = visit.site, visit.spot
+        if spot.tail.startswith(PROBE_PATH):
+            site.note_probe(spot, text)
+        elif status in (404, 410) or (text and site.is_soft_404(spot, text)):
+            site.sections.note_missing(spot.chain)
+            site.has_changed = True
 
     def _learn(self, visit: _UnderWay, target: Target, outcome: Outcome) -> tuple[list[bytes], list[Target]]:
-        site, spot = visit
+        site, spot = visit.site, visit.spot
+        is_page = target.kind is Kind.PAGE
         match outcome:
-            case Stored() | Duplicate() if target.kind is Kind.PAGE:
-                known = self._learn_page(site, spot, target, outcome)
-                return known, [self._probe(spot.origin, target)] if site.wants_probe(spot.origin) else []
-            case Moved() if target.kind is Kind.PAGE:
-                site.pay(traps.IDLE_PRICE)
-                site.note_yield(spot, is_useful=self._leads_on(site, outcome.discovered))
+            case Stored() | Duplicate() if is_page:
+                site.note_request()
+                known = self._learn_page(visit, target, outcome)
+                return known, self._probes(visit, target)
+            case Moved() if is_page:
+                site.note_request()
+                # Where it leads counts like a link: names that lead to ever new names have no end either.
+                self._note_found(visit, outcome.discovered)
+                # What it is worth is told by the page there.
+                self._learn_visit(visit, site.sections.worth_of(spot.chain) if visit.found else 0.0)
             case Failed() if outcome.sent:
-                site.pay(traps.IDLE_PRICE)
+                site.note_request()
                 status = outcome.response.status if outcome.response else 0
-                if outcome.reason is Failure.SOFT_404 or status in (404, 410):
-                    site.note_yield(spot, is_useful=False)
+                if is_page and (outcome.reason is Failure.SOFT_404 or status in (404, 410)):
+                    self._learn_visit(visit, 0.0)
                 if status in (404, 410):
                     site.note_missing(spot.origin)
             case Read() | Moved():
-                site.pay(traps.ROBOTS_PRICE if target.kind is Kind.ROBOTS else traps.IDLE_PRICE)
+                site.note_request()
             case _:
                 pass
         return [], []
 
-    def _learn_page(self, site: Site, spot: UrlSpot, target: Target, outcome: Stored | Duplicate) -> list[bytes]:
+    def _learn_page(self, visit: _UnderWay, target: Target, outcome: Stored | Duplicate) -> list[bytes]:
+        site, spot = visit.site, visit.spot
         original = outcome.original if isinstance(outcome, Duplicate) else ""
-        new = self._new_on_site(site, target, outcome.discovered) if outcome.discovered else []
-        known = _known_links(outcome.links, new, spot.origin, site.domain) if new else 0
-        # What has no words is what its bytes are.
-        shape = shape_of_text(telling_text(outcome.page)) or mark_of_bytes(outcome.digest)
-        placement = outcome.placement
-        is_repeat = bool(original or (placement.group and not placement.is_first))
-        site.note_page(spot, PageFindings(shape, bool(original), new, known, is_repeat))
-        if not original or registered_domain(_host_of(original)) != site.domain:
+        site.note_page(spot.origin)
+        self._learn_visit(visit, max(self._worth(visit, outcome), self._promise(visit)))
+        if primary := site.alias_of(spot.origin):
+            site.note_sample(spot.origin, is_same=original == primary + spot.tail)
+        elif not original or registered_domain(_host_of(original)) != site.domain:
             site.note_original(spot.origin, original, spot.tail)
-        digest = mark_of_bytes(outcome.page_digest.text_digest or outcome.digest)
-        if "?" not in spot.tail:
-            return self._compared(site, spot, spot.origin, spot.tail, digest)
-        key = self._policy.key(spot.origin, spot.tail)
-        path_at = key.find("/", 8)
-        return self._compared(site, spot, key[:path_at], key[path_at:], digest)
+        origin, tail = spot.origin, spot.tail
+        if "?" in tail:
+            key = self._policy.key(origin, tail)
+            path_at = key.find("/", 8)
+            origin, tail = key[:path_at], key[path_at:]
+        keys = site.compare(origin, tail, _shown(outcome, spot.origin))
+        return [self._policy.fingerprint(origin + key) for key in keys]
 
-    def _compared(self, site: Site, spot: UrlSpot, origin: str, key: str, digest: int) -> list[bytes]:
-        return [self._policy.fingerprint(origin + renamed) for renamed in site.compare(spot, key, digest)]
+    def _learn_visit(self, visit: _UnderWay, worth: float) -> None:
+        found = [chain for _, chain in visit.found]
+        visit.site.sections.learn(visit.spot.chain, visit.verdict, worth, found, is_sample=visit.is_sample)
 
-    def _new_on_site(self, site: Site, target: Target, discovered: list[Target]) -> list[str]:
-        host, domain = target.host, site.domain
-        return site.new_links(
-            [each for each in discovered if each.host == host or registered_domain(each.host) == domain]
-        )
+    def _worth(self, visit: _UnderWay, outcome: Stored | Duplicate) -> float:
+        """What a page brought, by its text; by its bytes if there is none."""
+        if not outcome.page.text:
+            return NEW_WORTH if isinstance(outcome, Stored) else 0.0
+        news = visit.site.lines.news_in(outcome.page.text, visit.spot.tail)
+        if news is News.WORDS:
+            placement = outcome.placement
+            is_new = isinstance(outcome, Stored) and (placement.is_first or not placement.group)
+            return NEW_WORTH if is_new else NEAR_WORTH
+        return NUMBERS_WORTH if news is News.NUMBERS and not visit.found else 0.0
 
-    def _leads_on(self, site: Site, discovered: list[Target]) -> bool:
-        """Whether a redirect leads to something that is not known yet."""
-        return any(registered_domain(each.host) != site.domain or site.new_links([each]) for each in discovered)
+    @staticmethod
+    def _promise(visit: _UnderWay) -> float:
+        """What a page is worth by the new pages of other kinds that it leads to."""
+        sections, source = visit.site.sections, visit.spot.chain
+        promising = [chain for target, chain in visit.found[:MAX_PROMISING] if target.host == visit.spot.host]
+        return max((sections.promise(source, chain) for chain in promising), default=0.0)
 
-    def _probe(self, origin: str, target: Target) -> Target:
-        mark = self._policy.fingerprint(f"{origin}{PROBE_PATH}").hex()
-        return Target(f"{origin}{PROBE_PATH}{mark}", target.host, b"", Kind.PROBE, SEED, referrer=target.url)
+    def _probes(self, visit: _UnderWay, target: Target) -> list[Target]:
+        site, spot = visit.site, visit.spot
+        probes = []
+        if site.wants_probe(spot.origin):
+            mark = self._policy.fingerprint(f"{spot.origin}{PROBE_PATH}").hex()
+            probes.append(f"{spot.origin}{PROBE_PATH}{mark}")
+        if visit.verdict is Soundness.DOUBTFUL and spot.tail != "/" and site.sections.wants_probe(spot.chain):
+            probes.append(spot.origin + made_up(spot.tail))
+        return [Target(url, target.host, b"", Kind.PROBE, SEED, referrer=target.url) for url in probes]
 
     # ---- keeping
 
@@ -252,7 +352,7 @@ class SiteJudge:
             site = self._sites.get(domain)
             # Meanwhile another visit may have brought them.
             if site is None or site.version < lease.site_at:
-                site = Site(domain, is_seeded=domain in self._seeded, version=lease.site_at, raw=raw)
+                site = Site(domain, self._rules.patience, version=lease.site_at, raw=raw)
                 self._sites[domain] = site
                 self._weigh(site)
         self._sites.move_to_end(domain)
@@ -262,14 +362,14 @@ class SiteJudge:
         requests = site.notes.requests
         is_early = requests <= VISITS_PER_NEWS and requests & (requests - 1) == 0
         # Memory that is full may lose notes as soon as they are taken: those must not begin anew each time.
-        is_at_risk = self._weight > FULL_WEIGHT and site.paid <= VISITS_PER_NEWS
-        is_due = site.unsent >= VISITS_PER_NEWS or self._rules.is_shared
-        if not (site.has_changed or is_early or is_at_risk or is_due):
+        is_at_risk = self._weight > FULL_WEIGHT and requests <= VISITS_PER_NEWS
+        enough = max(VISITS_PER_NEWS, len(site.sections.all) // SECTIONS_PER_VISIT)
+        if not (site.has_changed or is_early or is_at_risk or site.unsent >= enough or self._rules.is_shared):
             return None
         self._weigh(site)
         site.version += 1
         site.unsent, site.has_changed = 0, False
-        return SiteNews(site.domain, site.version, site.encoded())
+        return SiteNews(site.domain, site.version, site.encoded(keeps_all=self._rules.is_shared))
 
     def _weigh(self, site: Site) -> None:
         if self._sites.get(site.domain) is not site:
@@ -288,18 +388,24 @@ def _is_beyond_doubt(lease: Lease) -> bool:
     return is_revisit or (lease.target.kind is Kind.ROBOTS and lease.target.redirects > 0)
 
 
+def _is_doubtful_host(visit: _UnderWay) -> bool:
+    return visit.is_new_host and visit.verdict is not Soundness.SOUND
+
+
 def _host_of(url: str) -> str:
     authority = origin_of(url).partition("://")[2]
     return authority[: authority.index("]") + 1] if authority.startswith("[") else authority.partition(":")[0]
 
 
-def _known_links(links: Links, new: list[str], origin: str, domain: str) -> int:
-    """How many links of a page lead to pages of its domain that were known; not all are counted."""
-    met = set(new)
-    enough = len(met) + MAX_KNOWN
-    for url in links.targets:
-        if url not in met and (url.startswith(origin) or registered_domain(_host_of(url)) == domain):
-            met.add(url)
-            if len(met) >= enough:
-                return MAX_KNOWN
-    return MAX_KNOWN - (enough - len(met))
+def _shown(outcome: Stored | Duplicate, origin: str) -> Shown:
+    """What a page says and where it leads, apart from the variables of some names and from what is drawn by lot."""
+    text = crc32(outcome.page.text.encode("utf-8", "replace") or outcome.digest)
+    tails = [url[len(origin) :] for url in outcome.links.targets[:MAX_COMPARED_LINKS] if url.startswith(origin)]
+
+    def shown(names: frozenset[str]) -> Sighting:
+        bits = 0
+        for tail in tails:
+            bits |= 1 << mark_of(masked(tail, names)) % LINK_BITS
+        return Sighting(text, bits)
+
+    return shown

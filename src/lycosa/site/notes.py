@@ -6,45 +6,39 @@ Pure but for being changed: it knows no clock, no network and no frontier. What 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 from zlib import crc32
 
 import msgspec
 
-from lycosa.model import Refusal, Target, origin_of
-from lycosa.site import traps
-from lycosa.site.repetition import Repetition, penalised
+from lycosa.model import Target, origin_of
+from lycosa.site.mirrors import are_mirrors, is_before
+from lycosa.site.novelty import LineMemory
+from lycosa.site.sections import Chain, Sections, SiteSection, chain_of
 from lycosa.site.soft_404 import is_soft_404, sketch
-from lycosa.site.traps import Yield
 from lycosa.site.variants import Sameness, UrlPart, after_pair, is_meaningless, parts_of, without
-from lycosa.url.template import family_of, has_drawn_segment, template_of
+from lycosa.url.template import has_drawn_segment, template_of
 
-MAX_TEMPLATES = 128
 MAX_SAMENESS = 32
 MAX_ORIGINS = 16
 MAX_ALIASES = 64
 MAX_MIRRORS = 4
+MAX_ROOTS = 64
 # Pages kept to compare others with, and those of them that could be known under another key.
 MAX_SIGHTINGS, MAX_RENAMED = 128, 64
-SHAPES, SHAPE_BYTES = 256, 4
 # Links are remembered as two bits each. With 24 bits to a link at least, one new link in 150 is taken for known; then
 # all are forgotten, and the navigation of a site is known again by its next page.
 _FEW_LINKS_BYTES, _MANY_LINKS_BYTES = 1 << 7, 1 << 11
 _BITS_PER_LINK = 24
-# Useless visits in a row from which on a template is looked at more closely.
-_BARREN = 5
 # At its tenth page a host is asked for something that cannot exist.
 PROBE_AT_PAGE = 10
-# Beyond this many it makes no difference how many links lead to known pages.
-MAX_KNOWN = 10
 
 
 class OriginNotes(msgspec.Struct, array_like=True, omit_defaults=True):
     """What is known of one origin of the domain."""
 
     pages: int = 0
-    templates: dict[int, Yield] = {}
-    families: dict[int, Yield] = {}
     sameness: dict[str, Sameness] = {}
     meaningless: list[str] = []
     # Origins that show the same pages under the same paths: of this domain, and of others.
@@ -53,52 +47,42 @@ class OriginNotes(msgspec.Struct, array_like=True, omit_defaults=True):
     # What it answers to a URL that cannot exist, if that is a page; and whether that is known, or being asked.
     sketch: list[int] = []
     is_probed: bool = False
-    # How many of its pages had texts that were nearly known already.
-    repetition: Repetition = Repetition()
 
 
 class SiteNotes(msgspec.Struct, array_like=True, omit_defaults=True):
-    """What is kept of a registered domain, a few KB at most."""
+    """What is kept of a registered domain, some KB at most."""
 
     requests: int = 0
-    spent: float = 0.0
-    strange: int = 0
-    referring: list[int] = []
+    roots: list[str] = []  # hosts of seeds, and those that they redirect to
+    sections: dict[str, SiteSection] = {}
+    sound: int = 0
+    samples: int = 0
     links: bytearray = msgspec.field(default_factory=bytearray)
     linked: int = 0
-    shapes: bytearray = msgspec.field(default_factory=bytearray)
-    shape_at: int = 0
     origins: dict[str, OriginNotes] = {}
     aliases: dict[str, str] = {}
 
 
-class UrlSpot(msgspec.Struct, frozen=True, gc=False):
-    """Where a URL stands on its site. Made once a visit: a template costs some microseconds."""
+class UrlSpot(NamedTuple):
+    """Where a URL stands on its site."""
 
     origin: str
+    host: str
     tail: str  # path and query
-    template: str
-    template_mark: int
-    family_mark: int
+    chain: Chain
 
 
-def spot_of(url: str) -> UrlSpot:
-    """Where a URL in fetch form stands."""
-    origin = origin_of(url)
-    tail = url[len(origin) :]
-    template = template_of(tail)
-    mark = mark_of(template)
-    return UrlSpot(origin, tail, template, mark, mark_of(family_of(template)) if "?" in template else mark)
+class Sighting(NamedTuple):
+    """What a page showed: what it says, and where it leads, each link as one of some bits."""
 
+    text: int
+    links: int
 
-class PageFindings(msgspec.Struct, frozen=True):
-    """What a visit of a page brought, as its site needs to know it."""
-
-    shape: int  # what its text says, apart from numbers
-    is_duplicate: bool
-    new: Sequence[str]  # URLs of this domain that no page of it led to before
-    known: int  # links to other pages of this domain, counted up to `MAX_KNOWN`
-    is_repeat: bool = False  # its text is nearly the same as one met before
+    def agrees(self, other: Sighting) -> bool:
+        """Whether two URLs showed one page: the same text, and the same links but for a few, such as one that returns
+        to the page itself."""
+        others = (self.links ^ other.links).bit_count()
+        return self.text == other.text and others <= max(2, (self.links | other.links).bit_count() // 8)
 
 
 class _Window:
@@ -107,13 +91,13 @@ class _Window:
     __slots__ = ("agreed", "renamed", "sightings")
 
     def __init__(self) -> None:
-        self.sightings: dict[int, int] = {}
+        self.sightings: dict[int, Sighting] = {}
         self.agreed: set[tuple[str, int]] = set()
         self.renamed: deque[str] = deque(maxlen=MAX_RENAMED)
 
-    def note(self, place: int, digest: int) -> None:
+    def note(self, place: int, sighting: Sighting) -> None:
         self.sightings.pop(place, None)
-        self.sightings[place] = digest
+        self.sightings[place] = sighting
         if len(self.sightings) > MAX_SIGHTINGS:
             del self.sightings[next(iter(self.sightings))]
 
@@ -127,7 +111,9 @@ class _Window:
         return is_first
 
 
-NO_VISITS = Yield()
+# What a page showed, when the variables of these names in its links are not looked at.
+Shown = Callable[[frozenset[str]], Sighting]
+
 _decode = msgspec.msgpack.Decoder(SiteNotes).decode
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -135,51 +121,40 @@ _encode = msgspec.msgpack.Encoder().encode
 class Site:
     """The notes on one registered domain, in use."""
 
-    __slots__ = (
-        "_has_barren",
-        "_windows",
-        "domain",
-        "has_changed",
-        "is_seeded",
-        "learnt",
-        "notes",
-        "paid",
-        "under_way",
-        "unsent",
-        "version",
-    )
+    __slots__ = ("_windows", "domain", "has_changed", "learnt", "lines", "notes", "sections", "unsent", "version")
 
-    def __init__(self, domain: str, *, is_seeded: bool, version: int = 0, raw: bytes = b"") -> None:
+    def __init__(self, domain: str, patience: float, *, version: int = 0, raw: bytes = b"") -> None:
         self.domain = domain
-        self.is_seeded = is_seeded
         self.version = version
-        self.notes = _decode(raw) if raw else SiteNotes()
-        # Requests that are out: each may cost as much as one can.
-        self.under_way = 0
-        # Requests since the notes were last sent, and since they are here.
+        self.notes = notes = _decode(raw) if raw else SiteNotes()
+        self.sections = Sections(patience, notes.sections, notes.sound, notes.samples)
+        self.lines = LineMemory()
+        # Visits since the notes were last sent.
         self.unsent = 0
-        self.paid = 0
         self.has_changed = False
         self._windows: dict[str, _Window] = {}
         # The origins of which some parts are known to change nothing, with these parts.
         self.learnt = self._learnt_parts()
-        # Whether some template has been useless for a while; looked at on every page, so not counted each time.
-        self._has_barren = any(
-            counts.barren >= _BARREN for origin in self.notes.origins.values() for counts in origin.templates.values()
-        )
 
     # ---- what is kept
 
     @property
     def weight(self) -> int:
         """How many entries there are, about 100 bytes each."""
-        entries = sum(len(origin.templates) + len(origin.families) + 5 for origin in self.notes.origins.values())
-        return 20 + entries + sum(len(window.sightings) + len(window.renamed) for window in self._windows.values())
+        windows = sum(len(window.sightings) + len(window.renamed) for window in self._windows.values())
+        return 20 + 3 * len(self.sections.all) + 5 * len(self.notes.origins) + windows + len(self.lines) // 2
 
-    def encoded(self) -> bytes:
-        """The notes as they are kept; what was met once is not worth it."""
-        origins = {name: _worth_keeping(origin) for name, origin in self.notes.origins.items()}
-        return _encode(msgspec.structs.replace(self.notes, origins=origins))
+    def encoded(self, *, keeps_all: bool = False) -> bytes:
+        """The notes as they are kept; what was met once is not worth it, unless the next who reads them visits next."""
+        sections = self.sections
+        kept = {
+            name: section
+            for name, section in sections.all.items()
+            if keeps_all or section.visits > 1 or section.held_back
+        }
+        return _encode(
+            msgspec.structs.replace(self.notes, sections=kept, sound=sections.sound, samples=sections.samples)
+        )
 
     def origin(self, name: str) -> OriginNotes:
         """The notes on an origin, made if there are none."""
@@ -195,47 +170,19 @@ class Site:
 
     # ---- what the notes say
 
-    def refusal(self, spot: UrlSpot, domain_pages: int) -> tuple[Refusal, str] | None:
-        """Why a URL is not worth a visit, with the figures; None if it is."""
-        if refused := self.refusal_of_all(domain_pages):
-            return refused
-        known = self.notes.origins.get(spot.origin)
-        if known is None:
-            return None
-        counts = known.templates.get(spot.template_mark)
-        if counts and not traps.is_open(counts):
-            return Refusal.TEMPLATE, _figures(spot.template, counts)
-        counts = known.families.get(spot.family_mark)
-        if counts and not traps.is_open(counts, traps.FAMILY_PATIENCE):
-            return Refusal.FAMILY, _figures(family_of(spot.template), counts)
-        return None
+    def spot_of(self, url: str, host: str) -> UrlSpot:
+        """Where a URL in fetch form stands."""
+        origin = origin_of(url)
+        tail = url[len(origin) :]
+        return UrlSpot(origin, host, tail, self.chain_of(host, tail))
 
-    def refusal_of_all(self, domain_pages: int) -> tuple[Refusal, str] | None:
-        """Why nothing of this domain is worth a visit; None if something may be."""
-        notes = self.notes
-        if traps.is_maze(notes.strange):
-            return Refusal.MAZE, f"{notes.strange} such pages of {self.domain}"
-        if self.is_seeded or not domain_pages:
-            return None
-        allowed = traps.allowance(domain_pages, len(notes.referring))
-        if notes.spent + self.under_way * traps.ROBOTS_PRICE < allowed:
-            return None
-        cost, sources = notes.spent + self.under_way, len(notes.referring)
-        return Refusal.BUDGET, f"{self.domain} cost {cost:.0f} of {allowed}; other sites that link to it: {sources}"
+    def chain_of(self, host: str, tail: str) -> Chain:
+        """The sections of a path and query of a host."""
+        return chain_of(host, tail, is_root=self.is_root(host))
 
-    def repeats(self) -> bool:
-        """Whether so much of this site is known content that what it links to may be worth less."""
-        return self._has_barren or any(origin.repetition.penalty for origin in self.notes.origins.values())
-
-    def lowered(self, url: str, priority: int) -> int:
-        """The class of a URL of this site, after what pages of its kind, or of its host, have brought."""
-        spot = spot_of(url)
-        known = self.notes.origins.get(spot.origin)
-        if known is None:
-            return priority
-        counts = known.templates.get(spot.template_mark)
-        template = Repetition(counts.visits, counts.visits - counts.useful) if counts else Repetition()
-        return penalised(priority, known.repetition, template)
+    def is_root(self, host: str) -> bool:
+        """Whether this is a host that the operator named."""
+        return host in self.notes.roots
 
     def alias_of(self, origin: str) -> str:
         """The origin that shows the same pages and is crawled instead; empty if there is none."""
@@ -254,22 +201,20 @@ class Site:
 
     # ---- what visits teach
 
-    def refer(self, domain: str) -> None:
-        """Another domain links to this one."""
-        mark, referring = mark_of(domain), self.notes.referring
-        if domain != self.domain and len(referring) < traps.MAX_REFERRING and mark not in referring:
-            referring.append(mark)
+    def note_root(self, host: str) -> None:
+        """The operator named this host, or a URL that redirects to it."""
+        roots = self.notes.roots
+        if host not in roots and len(roots) < MAX_ROOTS:
+            self.notes.roots = [*roots, host]
+            self.has_changed = True
 
-    def pay(self, price: float) -> None:
-        """A request was sent, and this is what it cost."""
-        notes = self.notes
-        notes.requests += 1
-        notes.spent = max(0.0, notes.spent + price)
+    def note_request(self) -> None:
+        """A request was sent."""
+        self.notes.requests += 1
         self.unsent += 1
-        self.paid += 1
 
-    def new_links(self, links: Iterable[Target]) -> list[str]:
-        """The URLs among these that no page of this domain led to before, as far as is remembered."""
+    def new_links(self, links: Iterable[Target]) -> list[Target]:
+        """Those among these that no page of this domain led to before, as far as is remembered."""
         notes = self.notes
         if not notes.links:
             notes.links = bytearray(_FEW_LINKS_BYTES)
@@ -282,29 +227,13 @@ class Site:
             if not memory[one >> 3] >> (one & 7) & memory[other >> 3] >> (other & 7) & 1:
                 memory[one >> 3] |= 1 << (one & 7)
                 memory[other >> 3] |= 1 << (other & 7)
-                new.append(link.url)
+                new.append(link)
         notes.linked += len(new)
         return new
 
-    def note_page(self, spot: UrlSpot, found: PageFindings) -> None:
-        """A page was visited."""
-        notes, known = self.notes, self.origin(spot.origin)
-        known.pages += 1
-        known.repetition = known.repetition.after(is_repeat=found.is_repeat)
-        is_new = not found.is_duplicate and self._is_new_shape(found.shape)
-        self.pay(traps.page_price(has_new_content=is_new, new=len(found.new), known=found.known))
-        strange = traps.after_page(notes.strange, new=len(found.new), known=found.known)
-        self.has_changed |= strange > notes.strange and traps.is_maze(strange)
-        notes.strange = strange
-        self.note_yield(spot, is_useful=is_new or self._leads_elsewhere(known, spot, found.new))
-
-    def note_yield(self, spot: UrlSpot, *, is_useful: bool) -> None:
-        """A visit of this kind of page was of use, or not."""
-        known = self.origin(spot.origin)
-        self._after_visit(known.templates, spot.template_mark, traps.TEMPLATE_PATIENCE, is_useful=is_useful)
-        # Without a query a template is a family by itself, and would never outlast itself.
-        if spot.family_mark != spot.template_mark:
-            self._after_visit(known.families, spot.family_mark, traps.FAMILY_PATIENCE, is_useful=is_useful)
+    def note_page(self, origin: str) -> None:
+        """A page of an origin was visited."""
+        self.origin(origin).pages += 1
 
     def note_missing(self, origin: str) -> None:
         """The origin says 404 where there is nothing: there is no need to ask."""
@@ -324,59 +253,36 @@ class Site:
         known.is_probed = True
         return True
 
-    def _is_new_shape(self, shape: int) -> bool:
-        notes, mark = self.notes, shape.to_bytes(SHAPE_BYTES)
-        if notes.shapes.find(mark) >= 0:
-            return False
-        if len(notes.shapes) < SHAPES * SHAPE_BYTES:
-            notes.shapes += mark
-        else:
-            notes.shapes[notes.shape_at : notes.shape_at + SHAPE_BYTES] = mark
-            notes.shape_at = (notes.shape_at + SHAPE_BYTES) % (SHAPES * SHAPE_BYTES)
-        return True
-
-    def _leads_elsewhere(self, known: OriginNotes, spot: UrlSpot, new: Iterable[str]) -> bool:
-        """Whether one of these links leads to another kind of page that has been worth a visit, or may be."""
-        for other in map(spot_of, new):
-            is_elsewhere = other.family_mark != spot.family_mark
-            if is_elsewhere and traps.is_productive(known.templates.get(other.template_mark, NO_VISITS)):
-                return True
-        return False
-
-    def _after_visit(self, table: dict[int, Yield], mark: int, patience: int, *, is_useful: bool) -> None:
-        counts = table[mark] = traps.after_visit(table.get(mark, NO_VISITS), is_useful=is_useful)
-        self.has_changed |= not traps.is_open(counts, patience)
-        self._has_barren |= counts.barren >= _BARREN
-        if len(table) > MAX_TEMPLATES:
-            # Most were met once. What has been met often is what must not begin anew.
-            often = sorted(table.items(), key=lambda item: -item[1].visits)[: MAX_TEMPLATES // 2]
-            table.clear()
-            table.update(often)
-
     # ---- the same page under two URLs
 
-    def compare(self, spot: UrlSpot, key: str, digest: int) -> list[str]:
+    def compare(self, origin: str, key: str, shown: Shown) -> list[str]:
         """Hold a page against earlier ones that differ in one part, or in the origin.
 
         Returns the keys under which pages of this origin are known as well, now that a part was found to mean nothing.
         """
-        known, window = self.origin(spot.origin), self._windows.get(spot.origin)
+        known, window = self.origin(origin), self._windows.get(origin)
         if window is None:
-            window = self._windows[spot.origin] = _Window()
+            window = self._windows[origin] = _Window()
         sightings, before, mark = window.sightings, list(known.meaningless), mark_of(key)
+        template = template_of(key)
+        is_plain = "?" not in key and "{" not in template
+        parts = [] if is_plain else parts_of(key, has_drawn_segment=has_drawn_segment(template))
+        whole = shown(frozenset())
         if len(self._windows) > 1:
-            self._compare_origins(spot.origin, mark, digest)
-        is_plain = "?" not in key and "{" not in spot.template
-        parts = [] if is_plain else parts_of(key, has_drawn_segment=has_drawn_segment(spot.template))
+            self._compare_origins(origin, mark, whole)
         for part in parts:
-            place = mark_of(f"{part.names[0]} {part.rest}")
-            other = sightings.get(place, sightings.get(mark_of(part.rest)))
+            name = part.names[0]
+            place, seen = mark_of(f"{name} {part.rest}"), shown(frozenset({name[1:]}))
+            other, plain = sightings.get(place), sightings.get(mark_of(part.rest))
+            if other is None and plain is not None and (plain.agrees(seen) or plain.text != seen.text):
+                # Where only the links differ they may do so in the part itself: that says nothing.
+                other = plain
             if other is not None:
-                self._learn(known, window, part, digest, is_same=other == digest)
-            window.note(place, digest)
+                self._learn(known, window, part, seen, is_same=other.agrees(seen))
+            window.note(place, seen)
         if known.sameness:
-            self._compare_longer(known, window, key, digest, {part.names[0] for part in parts})
-        window.note(mark, digest)
+            self._compare_longer(known, window, key, shown, {part.names[0] for part in parts})
+        window.note(mark, whole)
         if parts:
             window.renamed.append(key)
         if known.meaningless == before:
@@ -387,23 +293,25 @@ class Site:
     def _learnt_parts(self) -> dict[str, list[str]]:
         return {name: origin.meaningless for name, origin in self.notes.origins.items() if origin.meaningless}
 
-    def _compare_longer(self, known: OriginNotes, window: _Window, key: str, digest: int, own: set[str]) -> None:
+    def _compare_longer(self, known: OriginNotes, window: _Window, key: str, shown: Shown, own: set[str]) -> None:
         """Hold a page against those that have one variable more."""
         path = key.partition("?")[0]
         for name in [name for name in known.sameness if name[0] == "?" and name not in own]:
             other = window.sightings.get(mark_of(f"{name} {key}"))
             if other is not None:
-                part = UrlPart((name, f"{path}{name}"), key, is_drawn=False)
-                self._learn(known, window, part, digest, is_same=other == digest)
+                seen = shown(frozenset({name[1:]}))
+                if other.agrees(seen) or other.text != seen.text:
+                    part = UrlPart((name, f"{path}{name}"), key, is_drawn=False)
+                    self._learn(known, window, part, seen, is_same=other.agrees(seen))
 
-    def _learn(self, known: OriginNotes, window: _Window, part: UrlPart, digest: int, *, is_same: bool) -> None:
+    def _learn(self, known: OriginNotes, window: _Window, part: UrlPart, seen: Sighting, *, is_same: bool) -> None:
         """One pair of pages that differ in a part only."""
         path = mark_of(part.rest.partition("?")[0])
         for name in part.names:
             is_wide = name[0] == "?" or name[1:].isdecimal()
             # For a whole origin by different pages with different contents: what shows one thing under all its URLs,
             # a closed door for example, says nothing of the others.
-            marks = (path, digest) if is_wide else (mark_of(part.rest),)
+            marks = (path, seen.text) if is_wide else (mark_of(part.rest),)
             is_new_page = is_same and window.is_first_agreement(name, *marks)
             counts = after_pair(known.sameness.get(name, Sameness()), is_same=is_same, is_new_page=is_new_page)
             known.sameness[name] = counts
@@ -418,37 +326,49 @@ class Site:
 
     # ---- the same site under two names
 
-    def _compare_origins(self, origin: str, place: int, digest: int) -> None:
+    def _compare_origins(self, origin: str, place: int, seen: Sighting) -> None:
         for other, window in self._windows.items():
             if other != origin and (its := window.sightings.get(place)) is not None:
-                first, second = (origin, other) if traps.is_before(origin, other) else (other, origin)
-                self._note_mirror(second, first, is_same=its == digest)
+                alias, primary = self._alias_first(origin, other)
+                counts = _count(self.origin(alias).mirrors, primary, is_same=its.agrees(seen))
+                self._note_mirror(alias, primary, counts)
+
+    def _alias_first(self, one: str, other: str) -> tuple[str, str]:
+        """Which of two origins would be left: never the one that has more to show."""
+        pages = self.origin(one).pages - self.origin(other).pages
+        if abs(pages) > max(self.origin(one).pages, self.origin(other).pages) // 4:
+            return (other, one) if pages > 0 else (one, other)
+        return (other, one) if is_before(one, other) else (one, other)
 
     def note_original(self, origin: str, original: str, tail: str) -> None:
         """A page of this origin was kept before, as this URL of another domain; empty if it was not."""
         originals = self.origin(origin).originals
         if original:
             primary = origin_of(original)
-            if original == primary + tail and traps.is_before(primary, origin):
-                counts = _count(originals, primary, is_same=True)
-                if traps.are_mirrors(counts, is_one_domain=False):
-                    self._note_alias(origin, primary)
+            if original == primary + tail and is_before(primary, origin):
+                self._note_mirror(origin, primary, _count(originals, primary, is_same=True))
                 return
         for other in list(originals):
-            _count(originals, other, is_same=False)
+            self._note_mirror(origin, other, _count(originals, other, is_same=False))
 
-    def _note_mirror(self, alias: str, primary: str, *, is_same: bool) -> None:
-        counts = _count(self.origin(alias).mirrors, primary, is_same=is_same)
-        if traps.are_mirrors(counts, is_one_domain=True):
-            self._note_alias(alias, primary)
+    def note_sample(self, origin: str, *, is_same: bool) -> None:
+        """A page of an origin that is left for another was looked at all the same."""
+        if primary := self.notes.aliases.get(origin):
+            known = self.origin(origin)
+            pairs = known.mirrors if primary in known.mirrors else known.originals
+            self._note_mirror(origin, primary, _count(pairs, primary, is_same=is_same))
 
-    def _note_alias(self, alias: str, primary: str) -> None:
+    def _note_mirror(self, alias: str, primary: str, counts: Sameness) -> None:
         aliases = self.notes.aliases
-        if alias not in aliases:
-            aliases[alias] = primary
+        if are_mirrors(counts, self.origin(alias).pages) and not self.is_root(_host_of(alias)):
+            if alias not in aliases:
+                aliases[alias] = primary
+                self.has_changed = True
+                if len(aliases) > MAX_ALIASES:
+                    del aliases[next(iter(aliases))]
+        elif aliases.get(alias) == primary and counts.different > counts.same // 10:
+            del aliases[alias]
             self.has_changed = True
-            if len(aliases) > MAX_ALIASES:
-                del aliases[next(iter(aliases))]
 
 
 def _count(pairs: dict[str, Sameness], name: str, *, is_same: bool) -> Sameness:
@@ -458,42 +378,11 @@ def _count(pairs: dict[str, Sameness], name: str, *, is_same: bool) -> Sameness:
     return counts
 
 
-def _worth_keeping(origin: OriginNotes) -> OriginNotes:
-    return msgspec.structs.replace(
-        origin,
-        templates={mark: counts for mark, counts in origin.templates.items() if counts.visits > 1},
-        families={mark: counts for mark, counts in origin.families.items() if counts.visits > 1},
-    )
+def _host_of(origin: str) -> str:
+    authority = origin.partition("://")[2]
+    return authority[: authority.index("]") + 1] if authority.startswith("[") else authority.partition(":")[0]
 
 
 def mark_of(name: str) -> int:
     """A name as a number of 32 bits."""
     return crc32(name.encode("utf-8", "replace"))
-
-
-def mark_of_bytes(raw: bytes) -> int:
-    """Bytes as a number of 32 bits."""
-    return crc32(raw)
-
-
-_NO_WORDS = b"0123456789 \t\n\r-_.,:;/"
-_HEAD, _TAIL, _SPARE = 600, 300, 200
-
-
-def shape_of_text(text: str) -> int:
-    """What a text says apart from numbers and marks, as a number: another month alone is no new content.
-
-    Of a long text its beginning and its end, as many letters whatever the numbers between them: all of it would cost
-    more than everything else that is learnt of a page. 0 if there are no words.
-    """
-    if len(text) <= _HEAD + _TAIL + _SPARE:
-        letters = text.encode("utf-8", "replace").translate(None, _NO_WORDS)
-    else:
-        head = text[: _HEAD + _SPARE].encode("utf-8", "replace").translate(None, _NO_WORDS)
-        tail = text[-_TAIL - _SPARE :].encode("utf-8", "replace").translate(None, _NO_WORDS)
-        letters = head[:_HEAD] + tail[-_TAIL:]
-    return crc32(letters) if letters else 0
-
-
-def _figures(name: str, counts: Yield) -> str:
-    return f"{name}, {counts.visits} visits, the last {counts.barren} for nothing"

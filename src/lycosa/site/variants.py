@@ -85,3 +85,14 @@ def without(key: str, meaningless: Collection[str]) -> str:
                 segments[place] = "*"
         path = "/".join(segments)
     return f"{path}?{'&'.join(variables)}" if variables else path
+
+
+def masked(tail: str, names: Collection[str]) -> str:
+    """A path and query without these variables, and without what looks drawn by lot."""
+    path, _, query = tail.partition("?")
+    if not query:
+        return "/".join("*" if is_drawn(part) else part for part in path.split("/"))
+    segments = "/".join("*" if is_drawn(part) else part for part in path.split("/"))
+    pairs = (variable.partition("=") for variable in query.split("&"))
+    kept = (f"{name}={value}" for name, _, value in pairs if name not in names and not is_drawn(value))
+    return f"{segments}?{'&'.join(sorted(kept))}"

@@ -21,6 +21,8 @@ JOURNAL = ".journal"
 SEATS = "machines"
 # How long the workers of a dead supervisor are waited for; a worker at start needs a moment to notice.
 ORPHAN_SECONDS = 10.0
+# What a lock file holds, padded: the number of the process, and in the next line why its crawl is paused.
+LOCK_BYTES = 1024
 
 
 class Lock:
@@ -31,6 +33,14 @@ class Lock:
 
     def release(self) -> None:
         os.close(self.fd)
+
+    def tell(self, paused: str = "") -> None:
+        """Let others know who holds the folder, and why the crawl is paused.
+
+        The file has its full length from the beginning: on a disk without room this still can be written.
+        """
+        lines = f"{os.getpid()}\n{' '.join(paused.split())}".encode()[: LOCK_BYTES - 1]
+        os.pwrite(self.fd, lines.ljust(LOCK_BYTES - 1) + b"\n", 0)
 
     def __enter__(self) -> Lock:
         return self
@@ -67,6 +77,7 @@ class CrawlFolder:
         self.pages = self.path / "pages"
         self.links = self.path / "links"
         self.report = self.path / "report.html"
+        self.logbook = self.home / "logbook.jsonl"
         self._lock = self.home / "lock"
 
     def __repr__(self) -> str:
@@ -136,15 +147,16 @@ class CrawlFolder:
             raise SettingsError(f"{self.path}: cannot be locked: {error.strerror}") from error
         give_up_at = time.monotonic() + patience_seconds
         while not _try_lock(fd):
-            holder = os.pread(fd, 32, 0).decode("ascii", "replace").strip() or "unknown"
+            holder = _told(fd)[0] or "unknown"
             if _is_running(holder) or time.monotonic() > give_up_at:
                 os.close(fd)
                 raise FolderInUse(f"{self.path}: another crawl (process {holder}) is using this folder")
             time.sleep(0.02)
+        lock = Lock(fd)
         os.ftruncate(fd, 0)
-        os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
+        lock.tell()
         os.set_inheritable(fd, True)
-        return Lock(fd)
+        return lock
 
     def running_process(self) -> int:
         """A process that crawls into this folder, whatever its seat; 0 if none does, -1 if it cannot be named."""
@@ -153,6 +165,16 @@ class CrawlFolder:
     def is_held(self) -> bool:
         """Whether a crawl has this seat, or the folder as a whole."""
         return self._holder() != 0
+
+    def paused(self) -> str:
+        """Why the crawl that holds this folder, or one of its seats, is paused; empty if it is not."""
+        return next((why for each in (self, *self.seats()) if (why := each._paused())), "")
+
+    def _paused(self) -> str:
+        if not self.is_held():
+            return ""
+        with self._lock.open("rb") as file:
+            return _told(file.fileno())[1]
 
     def _holder(self) -> int:
         """Asks for a shared lock and lets go at once: a crawl that starts in that very microsecond is refused."""
@@ -163,7 +185,7 @@ class CrawlFolder:
         try:
             fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
-            holder = os.pread(fd, 32, 0).decode("ascii", "replace").strip()
+            holder = _told(fd)[0]
             return int(holder) if holder.isdecimal() else -1
         finally:
             os.close(fd)
@@ -235,6 +257,12 @@ def take_seat(whole: CrawlFolder, machine: str) -> tuple[CrawlFolder, Lock]:
 
 def _machine_of(seat: str) -> str:
     return seat.rpartition("-")[0]
+
+
+def _told(fd: int) -> tuple[str, str]:
+    """Which process a lock file names, and why its crawl is paused."""
+    process, _, paused = os.pread(fd, LOCK_BYTES, 0).decode("utf-8", "replace").partition("\n")
+    return process.strip(), paused.strip()
 
 
 def _try_lock(fd: int) -> bool:

@@ -1,7 +1,8 @@
 """The store in a crawl's folder: WARC records, the journal, and the tables behind it.
 
 `put` only fills buffers. `sync` writes the WARC records, then the journal, on a thread of its own; the tables
-are written by another whenever enough rows have come. A part is completed only after a sync that covers it.
+are written by another whenever enough rows have come. A part is completed only after a sync that covers it, and after
+its visits were settled: until then its journal tells `recover` which of them may not have counted.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from lycosa.settings import Settings
 from lycosa.store.files import OPEN, FileNames, SyncFailed
 from lycosa.store.folder import JOURNAL, PARQUET, CrawlFolder
 from lycosa.store.journal import Journal, JournalRow
+from lycosa.store.logbook import note
+from lycosa.store.parts import part_kept
 from lycosa.store.tables import MAX_BUFFER_BYTES, RowBatch, TablePart
 from lycosa.store.warc import WarcWriter
 
@@ -48,6 +51,8 @@ class FolderStore:
         self._sheet: _Sheet | None = None
         # Full, waiting for the commit that covers their last rows.
         self._full: list[_Sheet] = []
+        # Full and committed, waiting until their last visits are settled: whoever calls `sync` again has done that.
+        self._committed: list[_Sheet] = []
         self._has_news = False
         self._is_broken = False
         self._one_commit = asyncio.Lock()
@@ -57,7 +62,16 @@ class FolderStore:
         # Journals whose part could not be written; `recover` makes up for them at the next start.
         self.abandoned = 0
 
-    def put(self, visit: Visit, response: Response | None, page: Page | None, links: Links = NO_LINKS) -> None:
+    def put(
+        self,
+        visit: Visit,
+        response: Response | None,
+        page: Page | None,
+        links: Links = NO_LINKS,
+        *,
+        fingerprint: bytes = b"",
+        number: int = 0,
+    ) -> None:
         """Buffer a visit; it is on disk once `sync` returned."""
         self._refuse_if_broken()
         try:
@@ -68,7 +82,7 @@ class FolderStore:
         except OSError as error:
             raise lost(f"{self._folder.path}: cannot be written", error) from error
         texts = Texts(page.text, page.content, page.comments) if page else Texts()
-        row = JournalRow(visit, has_text=any(texts), has_links=bool(links.targets))
+        row = JournalRow(visit, any(texts), bool(links.targets), fingerprint, number)
         try:
             sheet.journal.append(row)
         except UnicodeEncodeError:
@@ -78,15 +92,16 @@ class FolderStore:
         if sheet.part.buffered_bytes >= MAX_BUFFER_BYTES:
             self._submit(sheet.part, sheet.part.take())
 
-    async def sync(self) -> None:
+    async def sync(self, *, is_power_safe: bool = True) -> None:
         """Make every visit put so far durable. After a full disk it may be called again and goes on."""
         async with self._one_commit:
             self._refuse_if_broken()
             if not self._has_news:
                 return
-            self._stage()
-            await self._commit()
             self._complete_parts()
+            self._stage()
+            await self._commit(is_power_safe=is_power_safe)
+            self._committed, self._full = self._full, []
             await self._catch_up(behind=2)
 
     async def close(self) -> None:
@@ -96,6 +111,7 @@ class FolderStore:
         self._has_news = True
         try:
             await self.sync()
+            self._complete_parts()
             await self._catch_up(behind=0)
         finally:
             self._committer.shutdown()
@@ -125,13 +141,13 @@ class FolderStore:
             self._full.append(self._sheet)
             self._sheet = None
 
-    async def _commit(self) -> None:
+    async def _commit(self, *, is_power_safe: bool) -> None:
         journals = [sheet.journal for sheet in self._full]
         if self._sheet is not None:
             journals.append(self._sheet.journal)
         loop = asyncio.get_running_loop()
         try:
-            await loop.run_in_executor(self._committer, self._write, journals)
+            await loop.run_in_executor(self._committer, self._write, journals, is_power_safe)
         except OSError as error:
             self._has_news = True
             raise lost(f"{self._folder.path}: cannot be written", error) from error
@@ -143,15 +159,15 @@ class FolderStore:
             self._has_news = True
             raise
 
-    def _write(self, journals: list[Journal]) -> None:
+    def _write(self, journals: list[Journal], is_power_safe: bool) -> None:
         self._warc.commit()
         for journal in journals:
-            journal.commit(power_safe=self._settings.durability == "power")
+            journal.commit(power_safe=is_power_safe and self._settings.durability == "power")
 
     def _complete_parts(self) -> None:
-        for sheet in self._full:
+        for sheet in self._committed:
             self._submit(sheet.part, sheet.part.take(), completes=sheet.journal)
-        self._full.clear()
+        self._committed.clear()
 
     def _submit(self, part: TablePart, batch: RowBatch, completes: Journal | None = None) -> None:
         self._table_jobs.append(self._tabler.submit(self._write_table, part, batch, completes))
@@ -162,6 +178,7 @@ class FolderStore:
                 part.write(batch)
                 if completes is not None:
                     part.finish()
+                    note(self._folder, part_kept(self._folder, part.name, part.rows))
                     completes.remove()
                 return
             except (OSError, SyncFailed) as error:

@@ -28,6 +28,8 @@ class JournalRow(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
     visit: Visit
     has_text: bool = False
     has_links: bool = False
+    fingerprint: bytes = b""  # by which the frontier knows the target; empty if it does not
+    number: int = 0  # which visit of the target this is, the first being 1
 
 
 _encode = msgspec.msgpack.Encoder().encode

@@ -6,7 +6,7 @@ Everything here only reads, so it may run beside the crawl: each answer is of on
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,9 +31,11 @@ __all__ = [
     "read_response",
     "response_of_visit",
     "versions",
+    "visits_among",
 ]
 
 _FIELDS = [field.name for field in msgspec.structs.fields(Visit)]
+_COLUMNS = ", ".join("epoch_us(fetched_at) AS fetched_at" if name == "fetched_at" else name for name in _FIELDS)
 # The outcomes that bring content of their own.
 _WITH_CONTENT = (OutcomeKind.STORED, OutcomeKind.DUPLICATE)
 
@@ -92,6 +94,19 @@ def response_of_visit(folder: CrawlFolder, visit: Visit, *, max_body_bytes: int 
     return read_response(folder, visit.warc_file, visit.warc_offset, visit.warc_length, max_body_bytes=max_body_bytes)
 
 
+def visits_among(folder: CrawlFolder, is_wanted: Callable[[str, int], bool]) -> Iterator[Visit]:
+    """The visits that brought content and have a record, of those URLs that are wanted by URL and depth."""
+    query = (
+        f"SELECT {_COLUMNS} FROM pages "  # noqa: S608
+        "WHERE outcome IN ('stored', 'duplicate') AND warc_offset >= 0 ORDER BY warc_file, warc_offset"
+    )
+    url, depth = _FIELDS.index("url"), _FIELDS.index("depth")
+    with connect(folder) as connection:
+        found = connection.execute(query)
+        while some := found.fetchmany(1000):
+            yield from (_visit(row) for row in some if is_wanted(row[url], row[depth]))
+
+
 def all_records(folder: CrawlFolder) -> Iterator[Record]:
     """Every whole WARC record of a crawl, file by file; those being written last."""
     for path in [*folder.warc_files(), *folder.open_warcs()]:
@@ -99,10 +114,9 @@ def all_records(folder: CrawlFolder) -> Iterator[Record]:
 
 
 def _versions(folder: CrawlFolder, url: str, *, with_text: bool) -> list[Version]:
-    columns = ", ".join("epoch_us(fetched_at) AS fetched_at" if name == "fetched_at" else name for name in _FIELDS)
     text = "text" if with_text else "NULL"
     # The names are ours; what a user gives goes in as a parameter.
-    query = f"SELECT {columns}, {text} FROM pages WHERE url = ? ORDER BY pages.fetched_at"  # noqa: S608
+    query = f"SELECT {_COLUMNS}, {text} FROM pages WHERE url = ? ORDER BY pages.fetched_at"  # noqa: S608
     with connect(folder) as connection:
         return [Version(_visit(row), row[-1]) for row in connection.execute(query, [url]).fetchall()]
 

@@ -6,9 +6,11 @@ they are complete. Columns hold the values of `Visit` as they are: an empty stri
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from sys import getsizeof
 from typing import Any, NamedTuple
 
 import msgspec
@@ -98,6 +100,7 @@ class TablePart:
     """One Parquet part of both tables: `add` and `take` on one thread; `write`, `finish`, `abandon` on another."""
 
     def __init__(self, folder: CrawlFolder, name: str) -> None:
+        self.name = name
         self.rows = 0
         self.buffered_bytes = 0
         # False while rows are being written, and ever after if that failed: then only the journal has them all.
@@ -116,7 +119,7 @@ class TablePart:
         batch.anchors.extend(links.anchors)
         batch.rels.extend(links.rels)
         self.rows += 1
-        self.buffered_bytes += _ROW_BYTES + sum(map(len, texts)) + _LINK_BYTES * len(links.targets)
+        self.buffered_bytes += _ROW_BYTES + sum(map(getsizeof, texts)) + _LINK_BYTES * len(links.targets)
 
     def take(self) -> RowBatch:
         """What was added since the last call, to be given to `write`."""
@@ -192,6 +195,23 @@ def waiting_table(visits: Sequence[Visit]) -> pa.Table:
     columns = _columns([msgspec.structs.astuple(visit) for visit in visits])
     columns |= {name: [None] * len(visits) for name in Texts._fields}
     return pa.table([_array(columns[field.name], field.type) for field in plain(PAGES)], schema=plain(PAGES))
+
+
+def visits_of(part: Path) -> Iterator[tuple[Visit, bool]]:
+    """The rows of a part of `pages`, each with whether any of its texts was kept."""
+    table = pq.read_table(part)
+    columns = {name: table.column(name).to_pylist() for name in (*_FIELDS, *Texts._fields)}
+    columns["fetched_at"] = [at / 1_000_000 for at in table.column("fetched_at").cast(pa.int64()).to_pylist()]
+    columns["outcome"] = [OutcomeKind[word.upper()] for word in columns["outcome"]]
+    texts = zip(*(columns[name] for name in Texts._fields), strict=True)
+    for values, kept in zip(zip(*(columns[name] for name in _FIELDS), strict=True), texts, strict=True):
+        yield Visit(*values), any(kept)
+
+
+def outcomes_of(part: Path) -> Counter[str]:
+    """How many rows of each outcome a part of `pages` has."""
+    counts = pq.read_table(part, columns=["outcome"]).column("outcome").value_counts().to_pylist()
+    return Counter({each["values"]: each["counts"] for each in counts})
 
 
 def plain(schema: pa.Schema) -> pa.Schema:

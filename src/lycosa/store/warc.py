@@ -285,8 +285,11 @@ def _refers_to(seen: Payload) -> str:
 
 
 def _member(fields: str, *block: bytes, level: int = _LEVEL) -> bytes:
-    size = sum(map(len, block))
-    header = f"WARC/1.1\r\n{fields}Content-Length: {size}\r\n\r\n".encode("utf-8", "replace")
+    size, digest = sum(map(len, block)), sha1(usedforsecurity=False)
+    for part in block:
+        digest.update(part)
+    fields += f"WARC-Block-Digest: sha1:{base32(digest.digest())}\r\nContent-Length: {size}\r\n"
+    header = f"WARC/1.1\r\n{fields}\r\n".encode("utf-8", "replace")
     member: bytes = isal_zlib.compress(b"".join((header, *block, _END)), level, wbits=_GZIP)
     return member
 

@@ -14,6 +14,8 @@ _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE
 _HEX = re.compile(r"(?=[0-9a-f]*[0-9])[0-9a-f]{8,}", re.IGNORECASE)
 # Sixteen and more letters and digits, mixed: what no person would choose as a name.
 _TOKEN = re.compile(r"(?=[a-z]*[0-9])(?=[0-9]*[a-z])[0-9a-z_-]{16,}", re.IGNORECASE)
+# One with a name in front of it: `sid-` and so on.
+_NAMED_TOKEN = re.compile(r"[a-z]{1,4}-(?=[0-9a-z]*[0-9])[0-9a-z]{12,}", re.IGNORECASE)
 _SLUG = re.compile(rf"[^./]*[^./-]-[^./]*|[^./]{{{_MIN_TITLE},}}")
 _EXTENSION = re.compile(r"\.[a-z][a-z0-9]{0,4}$", re.IGNORECASE)
 _DRAWN = ("{hex}", "{token}")
@@ -63,7 +65,7 @@ def shape_of(segment: str) -> str:
         return segment
     # Most of what is no plain word is a title: five patterns would have to be tried before that is clear.
     if stem[: stem.find("-")].isalpha() and "." not in stem and "-" in stem and len(stem) != _UUID_CHARS:
-        return "{slug}" + extension
+        return ("{token}" if _NAMED_TOKEN.fullmatch(stem) else "{slug}") + extension
     if _NUMBER.fullmatch(stem):
         return "{n}" + extension
     if _UUID.fullmatch(stem) or _HEX.fullmatch(stem):

@@ -38,7 +38,7 @@ from lycosa.frontier.redis.partition import Partition, PartitionOpener
 from lycosa.frontier.redis.routing import Routing
 from lycosa.frontier.redis.tables import LETTERS
 from lycosa.frontier.redis.together import gathering
-from lycosa.frontier.rules import FrontierRules, host_of_origin
+from lycosa.frontier.rules import FrontierRules, Which, host_of_origin, is_for_revisit
 from lycosa.frontier.spacing import ADDRESS_MARGIN
 from lycosa.frontier.tables import HISTORY, ROBOTS, SITES
 from lycosa.model import History, Lease, Placement, Settlement, Target
@@ -225,8 +225,10 @@ class RedisFrontier:
         found = await asyncio.gather(*(self._read(tag, HISTORY, url_fingerprint) for tag in tags))
         return next((past for raw in found if (past := readable_history(raw))), None)
 
-    async def readmit(self) -> int:
+    async def readmit(self, which: Which = is_for_revisit, *, is_lost: bool = False) -> int:
         """Queue every page visited before once more, for a revisit. Returns how many there are of our own."""
+        assert which is is_for_revisit, "what is chosen by one machine cannot be told to the others"
+        assert not is_lost, "the counters are of all machines"
         await self._ready()
         queued = 0
         for number in range(self._ready_crawl.partitions):
@@ -247,6 +249,18 @@ class RedisFrontier:
                 if int(cursor) == 0:
                     break
         return queued
+
+    async def readmit_lost(self, fingerprints: Sequence[bytes]) -> int:
+        """A fingerprint does not tell its host, nor that its partition: none can be queued from here."""
+        return 0
+
+    @property
+    def changes_found(self) -> int:
+        """Those who own partitions are fenced: there is nothing to compare with."""
+        return 0
+
+    async def durable_changes(self) -> int:
+        return 0
 
     def listen(self, tell: Callable[[], None]) -> None:
         """Be told when something may have become available."""

@@ -6,6 +6,7 @@ Each table is a column family; `known` has the fingerprints of known URLs as key
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -33,6 +34,7 @@ from lycosa.frontier.tables import META, TABLES, Row
 KNOWN = "known"
 _FORMAT = FORMAT.to_bytes(1)
 _FAMILIES = (*TABLES, KNOWN)
+_LIBRARY_FILE = "rocksdict-config.json"
 _BLOCK_CACHE_BYTES = 32 * 1024 * 1024
 _WRITE_BUFFER_BYTES = 16 * 1024 * 1024
 # All families together: fourteen of them with two buffers each could hold 448 MiB otherwise.
@@ -156,7 +158,20 @@ def _open_secondary(folder: Path, notes: str) -> Rdict:
     # All files are opened at once: the crawl deletes those that it has merged.
     options.set_max_open_files(-1)
     access = AccessType.secondary(notes)
-    return Rdict(str(folder), options, column_families=_family_options(cache), access_type=access)
+    place = folder if os.access(folder, os.W_OK) else _stand_in(folder, Path(notes))
+    return Rdict(str(place), options, column_families=_family_options(cache), access_type=access)
+
+
+def _stand_in(folder: Path, notes: Path) -> Path:
+    """A folder with the same files: the library writes a file of its own beside those that it only reads."""
+    stand_in = notes / "frontier"
+    stand_in.mkdir()
+    for file in folder.iterdir():
+        if file.name == _LIBRARY_FILE:
+            shutil.copyfile(file, stand_in / file.name)
+        else:
+            (stand_in / file.name).symlink_to(file.resolve())
+    return stand_in
 
 
 def _unopened(folder: Path, error: Exception) -> LycosaError:

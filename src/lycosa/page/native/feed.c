@@ -5,10 +5,30 @@ static uint8_t searched(const Tag *tag) {
     return tag->name < ELEMENTS ? searched_tags[tag->name] : searched_other(tag->written);
 }
 
-int feed_start_tag(Search *search, const Tokens *tokens) {
+/* Elements of which a reader sees no content, in the order of `Tokens.ends`. */
+static const Name PASSED_OVER[PASSED_KINDS] = {EL_OBJECT, EL_VIDEO, EL_AUDIO, EL_CANVAS};
+
+/* Whether there is an end tag further on. What was looked through once is not looked through again. */
+static int is_ended_later(Tokens *tokens, int kind) {
+    if (!tokens->ends[kind] || tokens->ends[kind] < tokens->at)
+        tokens->ends[kind] = raw_end(tokens->at, tokens->end, element_name(PASSED_OVER[kind]));
+    return tokens->ends[kind] < tokens->end;
+}
+
+/* An element that is passed over and never ends would take the rest of the page with it. */
+static int hides_the_rest(Tokens *tokens) {
+    for (int kind = 0; kind < PASSED_KINDS; kind++)
+        if (PASSED_OVER[kind] == tokens->tag.name)
+            return !is_ended_later(tokens, kind);
+    return 0;
+}
+
+int feed_start_tag(Search *search, Tokens *tokens) {
     const Tag *tag = &tokens->tag;
-    return search_start_tag(search, searched(tag), tokens->start, tag->attributes, tag->attribute_count,
-                            tag->is_self_closing);
+    uint8_t kind = searched(tag);
+    if (is_passed_over(kind) && hides_the_rest(tokens))
+        kind = searched_other(tag->written);
+    return search_start_tag(search, kind, tokens->start, tag->attributes, tag->attribute_count, tag->is_self_closing);
 }
 
 int feed_end_tag(Search *search, const Tokens *tokens) { return search_end_tag(search, searched(&tokens->tag)); }

@@ -49,6 +49,8 @@ typedef struct Search Search;
 /* What the search takes an element for: one of those with a name of their own, or any other. */
 uint8_t searched_tag(const char *name);
 uint8_t searched_other(Span name);
+/* Whether nothing within such an element is read. */
+int is_passed_over(uint8_t tag);
 
 /* NULL if the object is no Model. */
 const Model *model_of(PyObject *object);
@@ -60,6 +62,8 @@ int search_start_tag(Search *search, uint8_t tag, const char *html, const Attrib
 /* What stood in the element that was last started, where no markup is read. */
 int search_raw(Search *search, Span content);
 int search_end_tag(Search *search, uint8_t tag);
+/* How many were taken in looking through what was open, and for blocks that are alike. */
+size_t search_steps(const Search *search);
 /* What was found, as in extract.py; NULL with an exception. */
 PyObject *search_found(Search *search);
 void search_free(Search *search);

@@ -60,7 +60,7 @@ int end_in_foreign(Tree *tree, Tag *tag) {
         end_by_mode(tree, tag);
         return 1;
     }
-    for (int i = tree->open_count - 1; i > 0; i--) {
+    for (int i = tree->open_count - 1; i > 0; i--, tree->steps++) {
         if (!(tree->open[i].name & FOREIGN))
             return 0;
         if ((tree->open[i].name & ~FOREIGN) == tag->name) {
@@ -72,11 +72,11 @@ int end_in_foreign(Tree *tree, Tag *tag) {
     return 1;
 }
 
-int text_in_foreign(Tree *tree, Span text) {
+int text_in_foreign(Tree *tree, Span text, uint32_t flags) {
     if (!(current(tree)->name & FOREIGN) || current(tree)->flags & (HOLDS_HTML | HOLDS_TEXT))
         return 0;
-    insert_text(tree, text, REPLACES_NUL);
-    if (!is_all_space(text) && !is_blank(text))
+    insert_text(tree, text, flags | REPLACES_NUL);
+    if (!is_blank(text, flags))
         tree->frameset_is_ok = 0;
     return 1;
 }

@@ -12,7 +12,7 @@ static void add_entry(Tree *tree, uint32_t node, Span source) {
         tree->formatting = more;
         tree->formatting_capacity = capacity;
     }
-    tree->formatting[tree->formatting_count++] = (Formatting){node, source};
+    tree->formatting[tree->formatting_count++] = (Formatting){node, source, 0};
     if (node != MARKER)
         tree->nodes[node].flags |= IS_LISTED;
 }
@@ -21,22 +21,31 @@ static void remove_entry(Tree *tree, size_t index) {
     if (tree->formatting[index].node != MARKER)
         tree->nodes[tree->formatting[index].node].flags &= ~(uint32_t)IS_LISTED;
     tree->formatting_count--;
+    tree->steps += tree->formatting_count - index;
     memmove(&tree->formatting[index], &tree->formatting[index + 1],
             (tree->formatting_count - index) * sizeof *tree->formatting);
 }
 
-static int is_same(Span one, Span other) {
-    return span_length(one) == span_length(other) && !memcmp(one.at, other.at, span_length(one));
+/* Most are written alike, or have none; the hash of the others is needed once. */
+static int is_same(Formatting *entry, Span source, uint64_t *hash) {
+    if (span_length(entry->source) == span_length(source) && !memcmp(entry->source.at, source.at, span_length(source)))
+        return 1;
+    if (!entry->hash)
+        entry->hash = hash_attributes(entry->source);
+    if (!*hash)
+        *hash = hash_attributes(source);
+    return entry->hash == *hash;
 }
 
 void add_formatting(Tree *tree, uint32_t node, Span source) {
     Name name = tree->nodes[node].name;
     size_t same = 0, earliest = 0;
+    uint64_t hash = 0;
     /* What is nested too deep to be open does not go on either. */
     if (!(tree->nodes[node].flags & IS_OPEN))
         return;
-    for (size_t i = tree->formatting_count; i-- > 0 && tree->formatting[i].node != MARKER;)
-        if (tree->nodes[tree->formatting[i].node].name == name && is_same(tree->formatting[i].source, source)) {
+    for (size_t i = tree->formatting_count; i-- > 0 && tree->formatting[i].node != MARKER; tree->steps++)
+        if (tree->nodes[tree->formatting[i].node].name == name && is_same(&tree->formatting[i], source, &hash)) {
             same++;
             earliest = i;
         }
@@ -57,16 +66,15 @@ void clear_to_marker(Tree *tree) {
     }
 }
 
-static size_t index_in_list(const Tree *tree, uint32_t node) {
-    size_t i = tree->formatting_count;
-    while (i-- > 0)
+static size_t index_in_list(Tree *tree, uint32_t node) {
+    for (size_t i = tree->formatting_count; i-- > 0; tree->steps++)
         if (tree->formatting[i].node == node)
             return i;
     return SIZE_MAX;
 }
 
-uint32_t find_formatting(const Tree *tree, Name name) {
-    for (size_t i = tree->formatting_count; i-- > 0 && tree->formatting[i].node != MARKER;)
+uint32_t find_formatting(Tree *tree, Name name) {
+    for (size_t i = tree->formatting_count; i-- > 0 && tree->formatting[i].node != MARKER; tree->steps++)
         if (tree->nodes[tree->formatting[i].node].name == name)
             return tree->formatting[i].node;
     return NO_NODE;
@@ -107,23 +115,16 @@ void reconstruct(Tree *tree) {
     }
 }
 
-static int index_in_open(const Tree *tree, uint32_t node) {
-    int i = tree->open_count - 1;
-    while (i >= 0 && tree->open[i].node != node)
-        i--;
-    return i;
-}
-
-static int is_node_in_scope(const Tree *tree, int index) {
-    for (int i = tree->open_count - 1; i > index; i--)
+static int is_node_in_scope(Tree *tree, int index) {
+    for (int i = tree->open_count - 1; i > index; i--, tree->steps++)
         if (tree->open[i].flags & IS_SCOPE)
             return 0;
     return 1;
 }
 
 /* The topmost special element below the formatting element, or -1. */
-static int find_furthest(const Tree *tree, int index) {
-    for (int i = index + 1; i < tree->open_count; i++)
+static int find_furthest(Tree *tree, int index) {
+    for (int i = index + 1; i < tree->open_count; i++, tree->steps++)
         if (tree->open[i].flags & IS_SPECIAL)
             return i;
     return -1;
@@ -184,17 +185,18 @@ static void part(Tree *tree, int index, int furthest_index) {
     add_entry(tree, copy, entry.source);
     if (tree->failed)
         return;
-    for (size_t i = tree->formatting_count - 1; i > bookmark; i--)
+    for (size_t i = tree->formatting_count - 1; i > bookmark; i--, tree->steps++)
         tree->formatting[i] = tree->formatting[i - 1];
-    tree->formatting[bookmark] = (Formatting){copy, entry.source};
+    entry.node = copy;
+    tree->formatting[bookmark] = entry;
     int below = index_in_open(tree, furthest);
     Open open = tree->open[index];
     remove_open(tree, index);
     open.node = copy;
-    tree->nodes[copy].flags |= IS_OPEN;
     memmove(&tree->open[below + 1], &tree->open[below], (size_t)(tree->open_count - below) * sizeof open);
     tree->open[below] = open;
     tree->open_count++;
+    note_open(tree, &open);
 }
 
 int adopt(Tree *tree, Name name) {

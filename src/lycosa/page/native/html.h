@@ -16,7 +16,7 @@
  * module.c      the Python side
  *
  * The tree is the one the HTML standard demands, with scripts off. Everything is linear in the length of the text:
- * depth and elements are bounded, nothing recurses. Past the bound on elements only links are read. */
+ * depth, elements and steps are bounded, nothing recurses. Past the bounds only links are read. */
 #ifndef LYCOSA_HTML_H
 #define LYCOSA_HTML_H
 
@@ -26,6 +26,9 @@
 enum { MAX_OPEN = 512 };
 /* Templates within templates; deeper ones are read like other elements. */
 enum { MAX_TEMPLATES = 512 };
+/* Looking through open and formatting elements takes a step for each. Real pages take at most 4 for a byte of text; end
+ * tags that close nothing, below 512 open elements, would take 200. */
+enum { MIN_STEPS = 1 << 25, STEPS_PER_BYTE = 8 };
 
 /* elements.c */
 
@@ -102,6 +105,8 @@ void elements_prepare(void);
 
 /* Those that are known, each once. */
 enum { MAX_ATTRIBUTES = 64 };
+/* Kinds of elements that the search for main content passes over, unless they never end. */
+enum { PASSED_KINDS = 4 };
 
 typedef struct {
     Name name;
@@ -120,18 +125,23 @@ typedef struct {
     Span text; /* of a text, or a doctype */
     int has_all; /* attributes of all tags are wanted */
     Tag tag;
+    const char *ends[PASSED_KINDS]; /* where the next end tag of each stands, as far as it was looked for */
 } Tokens;
 
 TokenKind next_token(Tokens *tokens, int in_foreign);
+/* The same for all tags with the same attributes, however they are written; `source` is that of a Tag. */
+uint64_t hash_attributes(Span source);
 /* The content of a raw element, whose end tag is read too. */
 Span take_raw(Tokens *tokens, Name name);
+/* Where the next end tag of that name stands, or `end`. */
+const char *raw_end(const char *at, const char *end, const char *name);
 const Attribute *attribute_of(const Tag *tag, AttributeName name);
 int value_is(const Tokens *tokens, const Attribute *attribute, const char *word);
 void tokens_prepare(void);
 
 /* feed.c; other than 0 where memory ran out */
 
-int feed_start_tag(Search *search, const Tokens *tokens);
+int feed_start_tag(Search *search, Tokens *tokens);
 int feed_end_tag(Search *search, const Tokens *tokens);
 /* Whether readers too take an element's content for raw; `end` is that of the page's text. */
 int is_raw_to_readers(Name name, Span content, const char *end);
@@ -165,7 +175,8 @@ typedef struct {
 
 typedef struct {
     uint32_t node; /* or MARKER */
-    Span source;
+    Span source;   /* of its attributes */
+    uint64_t hash; /* of them, once it was asked for */
 } Formatting;
 
 typedef enum {
@@ -199,6 +210,7 @@ typedef struct {
 
 typedef struct {
     size_t node_count, attribute_count, noted_count, formatting_count, element_count, max_elements;
+    size_t steps; /* taken in looking through open and formatting elements */
     int open_count, open_paragraphs, open_templates, open_foreign;
     int open_keeping; /* links and <pre>: within them all white space counts */
     int template_count;
@@ -212,7 +224,7 @@ typedef struct {
     int is_quirky, is_fostering, frameset_is_ok, skips_newline;
     int is_parted;    /* a comment has been read since the last text */
     int is_reordered; /* nodes are not in the order of the tree */
-    int is_full;      /* there are more elements than allowed; the rest is not in the tree */
+    int is_full;      /* there are more elements than allowed, or more steps; the rest is not in the tree */
     int failed;       /* memory ran out */
     /* From here on nothing is set anew for the next page. */
     Node *nodes;
@@ -246,23 +258,25 @@ void remove_node(Tree *tree, uint32_t node);
 /* The appropriate place for a node whose parent would be `target`. */
 void insert_at(Tree *tree, uint32_t target, Name target_name, uint32_t node);
 void push_open(Tree *tree, uint32_t node, uint32_t flags);
+/* What is put among the open elements is counted. */
+void note_open(Tree *tree, const Open *open);
 void pop_open(Tree *tree);
 void remove_open(Tree *tree, int index);
 void pop_until(Tree *tree, Name name);
 uint32_t insert_element(Tree *tree, const Tag *tag, Name name);
 uint32_t insert_and_push(Tree *tree, const Tag *tag, Name name);
 void insert_text(Tree *tree, Span text, uint32_t flags);
+/* The index of an open element, or -1. */
+int index_in_open(Tree *tree, uint32_t node);
 int is_in_scope(Tree *tree, Name name);
 int is_in_button_scope(Tree *tree, Name name);
 int is_in_list_scope(Tree *tree, Name name);
-int is_in_table_scope(const Tree *tree, Name name);
-int is_opened(const Tree *tree, Name name);
+int is_in_table_scope(Tree *tree, Name name);
 void end_implied(Tree *tree, Name except);
 void close_p(Tree *tree);
-int is_all_space(Span text);
-/* As above, where NULs are nothing. */
-int is_blank(Span text);
-Span skip_space(Span text);
+/* Whether a text is nothing but white space; the flags of its node say what references and NULs are. */
+int is_blank(Span text, uint32_t flags);
+Span skip_space(Span text, uint32_t flags);
 Span skip_newline(Span text);
 
 /* formatting.c */
@@ -273,12 +287,13 @@ void clear_to_marker(Tree *tree);
 void reconstruct(Tree *tree);
 /* The adoption agency; false if the end tag is like any other. */
 int adopt(Tree *tree, Name name);
-uint32_t find_formatting(const Tree *tree, Name name);
+uint32_t find_formatting(Tree *tree, Name name);
 void forget_formatting(Tree *tree, uint32_t node);
 
 /* modes.c, tables.c, foreign.c */
 
-void take_text(Tree *tree, Span text);
+/* `flags`: of the node that a text becomes, but for what the place decides. */
+void take_text(Tree *tree, Span text, uint32_t flags);
 void take_start_tag(Tree *tree, Tag *tag);
 void take_end_tag(Tree *tree, Tag *tag);
 /* As above, but by the rules of the mode even within SVG and MathML. */
@@ -289,17 +304,17 @@ void start_in_body(Tree *tree, Tag *tag);
 void end_in_body(Tree *tree, Tag *tag);
 void start_in_head(Tree *tree, Tag *tag);
 void end_template(Tree *tree);
-void text_in_body(Tree *tree, Span text);
+void text_in_body(Tree *tree, Span text, uint32_t flags);
 void end_other(Tree *tree, Name name);
 void reset_mode(Tree *tree);
 void start_in_table(Tree *tree, Tag *tag);
 void end_in_table(Tree *tree, Tag *tag);
-void text_in_table(Tree *tree, Span text);
+void text_in_table(Tree *tree, Span text, uint32_t flags);
 static inline int is_foreign(const Tree *tree) { return tree->open_foreign && current(tree)->name & FOREIGN; }
 /* True where the token was dealt with; false: by the rules of the mode. */
 int start_in_foreign(Tree *tree, Tag *tag);
 int end_in_foreign(Tree *tree, Tag *tag);
-int text_in_foreign(Tree *tree, Span text);
+int text_in_foreign(Tree *tree, Span text, uint32_t flags);
 void start_foreign(Tree *tree, Tag *tag, Name space);
 
 /* walk.c */
@@ -346,7 +361,7 @@ PyObject *line_finish(Line *line);
 /* head.c, links.c, layout.c: what is read, as Python objects; NULL with an exception */
 
 PyObject *read_head(const Tree *tree, Span agent);
-PyObject *read_links(const Tree *tree, PyTypeObject *type, size_t max_links, size_t max_chars);
+PyObject *read_links(Tree *tree, PyTypeObject *type, size_t max_links, size_t max_chars);
 PyObject *read_layout(const Tree *tree);
 
 #endif

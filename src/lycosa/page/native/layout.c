@@ -21,7 +21,7 @@ enum { WHITE_SPACE = 1, BREAK = 2 };
 typedef struct {
     const Tree *tree;
     Buffer out;
-    Frame *frames;
+    Frame *frames, lost;
     size_t frame_count, frame_capacity;
     int is_started;  /* something has been laid out */
     int has_content; /* on this line */
@@ -33,13 +33,14 @@ typedef struct {
     int failed;
 } Layout;
 
+/* Where memory ran out, a frame that nobody reads. */
 static Frame *enter(Layout *layout, Kind kind, uint32_t child) {
     if (layout->frame_count == layout->frame_capacity) {
         size_t capacity = layout->frame_capacity ? layout->frame_capacity * 2 : 64;
         Frame *more = realloc(layout->frames, capacity * sizeof *more);
         if (!more) {
             layout->failed = 1;
-            return &layout->frames[layout->frame_count - 1];
+            return &layout->lost;
         }
         layout->frames = more;
         layout->frame_capacity = capacity;
@@ -132,7 +133,7 @@ static const char *run_end(const char *at, const char *end) {
     return at;
 }
 
-static void put_text(Layout *layout, Span text, uint32_t flags) {
+static void put_text(Layout *layout, Span text, uint32_t flags, int in_attribute) {
     const char *at = text.at, *end = text.end;
     while (at < end && is_space((unsigned char)*at)) {
         layout->pending |= WHITE_SPACE;
@@ -155,7 +156,7 @@ static void put_text(Layout *layout, Span text, uint32_t flags) {
         }
         Reference found;
         const char *after = at;
-        if (c == '&' && !(flags & IS_LITERAL) && (after = resolve_reference(at, end, 0, &found)) != at) {
+        if (c == '&' && !(flags & IS_LITERAL) && (after = resolve_reference(at, end, in_attribute, &found)) != at) {
             for (int i = 0; i < found.count; i++)
                 put_point(layout, found.points[i]);
             at = after;
@@ -169,6 +170,19 @@ static void put_text(Layout *layout, Span text, uint32_t flags) {
     }
 }
 
+/* An image is read as its text, apart from the words around it. */
+static Span image_text(const Tree *tree, const Node *node) {
+    return node->name == EL_IMG ? attribute_value(tree, node, AT_ALT) : (Span){NULL, NULL};
+}
+
+static void put_image(Layout *layout, Span alt) {
+    if (alt.at == alt.end)
+        return;
+    layout->pending |= WHITE_SPACE;
+    put_text(layout, alt, REPLACES_NUL, 1);
+    layout->pending |= WHITE_SPACE;
+}
+
 /* Blocks */
 
 static int is_unseen(Name name) {
@@ -178,8 +192,7 @@ static int is_unseen(Name name) {
 }
 
 static int is_empty_text(const Tree *tree, const Node *node) {
-    Span text = source_of(tree, node->at, node->end);
-    return node->flags & REPLACES_NUL ? is_all_space(text) : is_blank(text);
+    return is_blank(source_of(tree, node->at, node->end), node->flags);
 }
 
 /* Whether an item begins with words, not with a block. */
@@ -207,14 +220,15 @@ static void put_pre_point(Layout *layout, uint32_t point) {
     layout->out.length += (size_t)utf8_write(layout->out.bytes + layout->out.length, point);
 }
 
-static void put_pre_text(Layout *layout, Span text, uint32_t flags) {
+static void put_pre_text(Layout *layout, Span text, uint32_t flags, int in_attribute) {
     if (make_room(layout, span_length(text) * 3 + 8))
         return;
     for (const char *at = text.at; at < text.end;) {
         Reference found;
         uint32_t point;
         const char *after = at;
-        if (*at == '&' && !(flags & IS_LITERAL) && (after = resolve_reference(at, text.end, 0, &found)) != at) {
+        if (*at == '&' && !(flags & IS_LITERAL) &&
+            (after = resolve_reference(at, text.end, in_attribute, &found)) != at) {
             for (int i = 0; i < found.count; i++)
                 put_pre_point(layout, found.points[i]);
             at = after;
@@ -229,6 +243,15 @@ static void put_pre_text(Layout *layout, Span text, uint32_t flags) {
     }
 }
 
+static void put_pre_image(Layout *layout, Span alt) {
+    if (alt.at == alt.end || make_room(layout, 8))
+        return;
+    put_pre_point(layout, ' ');
+    put_pre_text(layout, alt, REPLACES_NUL, 1);
+    if (!make_room(layout, 8))
+        put_pre_point(layout, ' ');
+}
+
 static void put_pre(Layout *layout, uint32_t pre) {
     const Tree *tree = layout->tree;
     begin_block(layout, 1);
@@ -238,7 +261,9 @@ static void put_pre(Layout *layout, uint32_t pre) {
         const Node *inner = &tree->nodes[node];
         is_over = is_template(inner->name) || (inner->name & ~FOREIGN) == EL_NOSCRIPT;
         if (inner->name == TEXT_NODE)
-            put_pre_text(layout, source_of(tree, inner->at, inner->end), inner->flags);
+            put_pre_text(layout, source_of(tree, inner->at, inner->end), inner->flags, 0);
+        else
+            put_pre_image(layout, image_text(tree, inner));
     }
     if (layout->out.length > start && layout->out.bytes[layout->out.length - 1] == '\n') {
         layout->out.length--;
@@ -366,11 +391,13 @@ static void put_inline(Layout *layout, uint32_t node) {
     const Tree *tree = layout->tree;
     const Node *inner = &tree->nodes[node];
     if (inner->name == TEXT_NODE)
-        put_text(layout, source_of(tree, inner->at, inner->end), inner->flags);
+        put_text(layout, source_of(tree, inner->at, inner->end), inner->flags, 0);
     else if (flags_of(inner->name) & IS_BLOCK)
         begin_element(layout, node);
     else if (inner->name == EL_BR)
         put_newline(layout);
+    else if (inner->name == EL_IMG)
+        put_image(layout, image_text(tree, inner));
     else if (inner->first && !is_unseen(inner->name))
         enter(layout, INLINE, inner->first);
 }

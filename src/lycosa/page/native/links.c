@@ -8,6 +8,7 @@ typedef struct {
     PyTypeObject *type;
     PyObject *list;
     size_t max_links;
+    size_t visited, max_visited; /* nodes within links */
     Line line;
     Buffer word;
 } Links;
@@ -33,8 +34,9 @@ static int add_link(Links *links, PyObject *href, PyObject *anchor, PyObject *re
 
 static PyObject *empty(void) { return PyUnicode_FromStringAndSize("", 0); }
 
+/* Nothing may be called where the texts before have failed already. */
 static PyObject *rel_of(Span rel) {
-    PyObject *text = plain_value(rel);
+    PyObject *text = PyErr_Occurred() ? NULL : plain_value(rel);
     if (!text || !PyUnicode_GET_LENGTH(text))
         return text;
     PyObject *small = PyObject_CallMethod(text, "lower", NULL);
@@ -43,39 +45,41 @@ static PyObject *rel_of(Span rel) {
 }
 
 /* What stands in for an anchor without text. */
-static PyObject *image_text(const Tree *tree, uint32_t anchor) {
-    int is_over = 0;
-    Span text = {NULL, NULL};
-    for (uint32_t node = anchor; (node = next_node(tree, node, anchor, is_over));) {
-        Name name = tree->nodes[node].name;
-        is_over = is_template(name);
-        if (name != TEXT_NODE && (name & ~FOREIGN) == EL_IMG) {
-            text = attribute_value(tree, &tree->nodes[node], AT_ALT);
-            break;
-        }
-    }
-    if (text.at == text.end)
-        text = attribute_value(tree, &tree->nodes[anchor], AT_TITLE);
+static PyObject *label_of(const Tree *tree, uint32_t anchor) {
+    Span text = attribute_value(tree, &tree->nodes[anchor], AT_TITLE);
     if (text.at == text.end)
         text = attribute_value(tree, &tree->nodes[anchor], AT_ARIA_LABEL);
     return collapsed_value(text, MAX_ANCHOR_CHARS);
 }
 
+/* An image is read as its text, apart from the words around it. */
+static int append_image(Line *line, Span alt) {
+    static const char SPACE[] = " ";
+    Span space = {SPACE, SPACE + 1};
+    return alt.at < alt.end &&
+           (line_append(line, space, 1, 0, 0) || line_append(line, alt, 0, 1, 1) || line_append(line, space, 1, 0, 0));
+}
+
+static int append_node_text(Line *line, const Tree *tree, const Node *node) {
+    if (node->name == TEXT_NODE)
+        return line_append(line, source_of(tree, node->at, node->end), node->flags & IS_LITERAL, 0,
+                           node->flags & REPLACES_NUL);
+    return node->name == EL_IMG && append_image(line, attribute_value(tree, node, AT_ALT));
+}
+
 static PyObject *anchor_of(Links *links, uint32_t anchor, size_t *read) {
     const Tree *tree = links->tree;
     int is_over = 0;
-    for (uint32_t node = anchor; (node = next_node(tree, node, anchor, is_over));) {
-        const Node *inner = &tree->nodes[node];
-        is_over = is_template(inner->name);
-        if (inner->name == TEXT_NODE && line_append(&links->line, source_of(tree, inner->at, inner->end),
-                                                    inner->flags & IS_LITERAL, 0, inner->flags & REPLACES_NUL))
+    for (uint32_t node = anchor; (node = next_node(tree, node, anchor, is_over)); links->visited++) {
+        is_over = is_template(tree->nodes[node].name);
+        if (append_node_text(&links->line, tree, &tree->nodes[node]))
             return PyErr_NoMemory();
     }
     *read = links->line.read;
     if (links->line.chars)
         return line_finish(&links->line);
     line_forget(&links->line);
-    return image_text(tree, anchor);
+    return label_of(tree, anchor);
 }
 
 static int add_anchors(Links *links, size_t max_chars) {
@@ -89,7 +93,8 @@ static int add_anchors(Links *links, size_t max_chars) {
         if (!href.at)
             continue;
         size_t read = 0;
-        PyObject *anchor = spent < max_chars ? anchor_of(links, tree->noted[i], &read) : empty();
+        int is_read = spent < max_chars && links->visited <= links->max_visited;
+        PyObject *anchor = is_read ? anchor_of(links, tree->noted[i], &read) : empty();
         spent += read;
         count++;
         Span rel = attribute_value(tree, node, AT_REL);
@@ -177,13 +182,15 @@ static int add_others(Links *links, Name kind) {
 /* The links of the text first, then <area>, frames and <link>; one over `max_links` where more exist.
  *
  * Links that are nested by force share their texts, so `max_chars` bounds what is read for all together. At 0 no
- * anchor is read. */
-PyObject *read_links(const Tree *tree, PyTypeObject *type, size_t max_links, size_t max_chars) {
+ * anchor is read. Each node is within one link at most unless they are nested so, which bounds the nodes too. */
+PyObject *read_links(Tree *tree, PyTypeObject *type, size_t max_links, size_t max_chars) {
     Links links = {.tree = tree, .type = type, .max_links = max_links, .line = {.max_chars = MAX_ANCHOR_CHARS}};
+    links.max_visited = 2 * tree->node_count;
     links.list = PyList_New(0);
     if (!links.list || add_anchors(&links, max_chars) || add_others(&links, EL_AREA) || add_others(&links, EL_IFRAME) ||
         add_others(&links, EL_FRAME) || add_others(&links, EL_LINK))
         Py_CLEAR(links.list);
+    tree->steps += links.visited;
     free(links.line.bytes.bytes);
     free(links.word.bytes);
     return links.list;

@@ -24,15 +24,8 @@ static void merge_html(Tree *tree, const Tag *tag) {
         tree->xml_lang = source_of(tree, xml_lang->at, xml_lang->end);
 }
 
-int is_opened(const Tree *tree, Name name) {
-    for (int i = tree->open_count - 1; i >= 0; i--)
-        if (tree->open[i].name == name)
-            return 1;
-    return 0;
-}
-
 void reset_mode(Tree *tree) {
-    for (int i = tree->open_count - 1; i >= 0; i--)
+    for (int i = tree->open_count - 1; i >= 0; i--, tree->steps++)
         switch (tree->open[i].name) {
         case EL_TD:
         case EL_TH:
@@ -150,11 +143,9 @@ static void start_after_head(Tree *tree, Tag *tag) {
     } else if (is_of_head(tag->name)) {
         push_open(tree, tree->head, flags_of(EL_HEAD));
         start_in_head(tree, tag);
-        for (int i = tree->open_count - 1; i > 0; i--)
-            if (tree->open[i].node == tree->head) {
-                remove_open(tree, i);
-                break;
-            }
+        int index = index_in_open(tree, tree->head);
+        if (index > 0)
+            remove_open(tree, index);
     } else if (tag->name != EL_HEAD) {
         insert_and_push(tree, NULL, EL_BODY);
         tree->mode = IN_BODY;
@@ -166,7 +157,7 @@ static void start_after_head(Tree *tree, Tag *tag) {
 
 /* Ends an open <li>, <dt> or <dd> before the next one. */
 static void end_item(Tree *tree, Name one, Name other) {
-    for (int i = tree->open_count - 1; i >= 0; i--) {
+    for (int i = tree->open_count - 1; i >= 0; i--, tree->steps++) {
         Name name = tree->open[i].name;
         if (name == one || name == other) {
             end_implied(tree, name);
@@ -196,11 +187,7 @@ static void start_link(Tree *tree, const Tag *tag) {
         adopt(tree, EL_A);
         forget_formatting(tree, earlier);
         if (tree->nodes[earlier].flags & IS_OPEN)
-            for (int i = tree->open_count - 1; i > 0; i--)
-                if (tree->open[i].node == earlier) {
-                    remove_open(tree, i);
-                    break;
-                }
+            remove_open(tree, index_in_open(tree, earlier));
     }
     reconstruct(tree);
     add_formatting(tree, insert_and_push(tree, tag, EL_A), tag->source);
@@ -294,9 +281,9 @@ void start_in_body(Tree *tree, Tag *tag) {
     case EL_PLAINTEXT:
         close_p(tree);
         insert_and_push(tree, tag, name);
-        reconstruct(tree);
         tree->raw = take_raw(&tree->tokens, name);
-        insert_text(tree, tree->raw, IS_LITERAL | REPLACES_NUL);
+        if (tree->raw.at < tree->raw.end)
+            text_in_body(tree, tree->raw, IS_LITERAL | REPLACES_NUL);
         return;
     case EL_BUTTON:
         if (is_in_scope(tree, EL_BUTTON)) {
@@ -313,7 +300,8 @@ void start_in_body(Tree *tree, Tag *tag) {
     case EL_NOBR:
         reconstruct(tree);
         if (is_in_scope(tree, EL_NOBR)) {
-            adopt(tree, EL_NOBR);
+            if (!adopt(tree, EL_NOBR))
+                end_other(tree, EL_NOBR);
             reconstruct(tree);
         }
         add_formatting(tree, insert_and_push(tree, tag, name), tag->source);
@@ -430,7 +418,7 @@ void start_in_body(Tree *tree, Tag *tag) {
 
 /* "Any other end tag". */
 void end_other(Tree *tree, Name name) {
-    for (int i = tree->open_count - 1; i > 0; i--) {
+    for (int i = tree->open_count - 1; i > 0; i--, tree->steps++) {
         if (tree->open[i].name == name) {
             end_implied(tree, name);
             while (tree->open_count > i)
@@ -454,20 +442,16 @@ static void end_form(Tree *tree) {
     tree->form = NO_NODE;
     if (!form || !(tree->nodes[form].flags & IS_OPEN))
         return;
-    for (int i = tree->open_count - 1; i > 0 && tree->open[i].node != form; i--)
+    for (int i = tree->open_count - 1; i > 0 && tree->open[i].node != form; i--, tree->steps++)
         if (tree->open[i].flags & IS_SCOPE)
             return;
     end_implied(tree, NO_ELEMENT);
-    for (int i = tree->open_count - 1; i > 0; i--)
-        if (tree->open[i].node == form) {
-            remove_open(tree, i);
-            return;
-        }
+    remove_open(tree, index_in_open(tree, form));
 }
 
 static void end_heading(Tree *tree) {
     int is_found = 0;
-    for (int i = tree->open_count - 1; i > 0 && !is_found && !(tree->open[i].flags & IS_SCOPE); i--)
+    for (int i = tree->open_count - 1; i > 0 && !is_found && !(tree->open[i].flags & IS_SCOPE); i--, tree->steps++)
         is_found = (tree->open[i].flags & IS_HEADING) != 0;
     if (!is_found)
         return;
@@ -556,11 +540,11 @@ void end_in_body(Tree *tree, Tag *tag) {
     pop_until(tree, name);
 }
 
-void text_in_body(Tree *tree, Span text) {
+void text_in_body(Tree *tree, Span text, uint32_t flags) {
     if (tree->formatting_count)
         reconstruct(tree);
-    insert_text(tree, text, 0);
-    if (tree->frameset_is_ok && !is_blank(text))
+    insert_text(tree, text, flags);
+    if (tree->frameset_is_ok && !is_blank(text, flags))
         tree->frameset_is_ok = 0;
 }
 
@@ -828,8 +812,8 @@ void end_by_mode(Tree *tree, Tag *tag) {
     }
 }
 
-void take_text(Tree *tree, Span text) {
-    if (tree->open_foreign && text_in_foreign(tree, text))
+void take_text(Tree *tree, Span text, uint32_t flags) {
+    if (tree->open_foreign && text_in_foreign(tree, text, flags))
         return;
     switch (tree->mode) {
     case INITIAL:
@@ -839,18 +823,18 @@ void take_text(Tree *tree, Span text) {
     case IN_HEAD_NOSCRIPT:
     case AFTER_HEAD:
         /* White space there is shown nowhere. */
-        text = skip_space(text);
+        text = skip_space(text, flags);
         if (text.at == text.end)
             return;
         while (tree->mode < IN_BODY)
             go_on(tree);
-        text_in_body(tree, text);
+        text_in_body(tree, text, flags);
         return;
     case IN_BODY:
     case IN_TEMPLATE:
     case IN_CAPTION:
     case IN_CELL:
-        text_in_body(tree, text);
+        text_in_body(tree, text, flags);
         return;
     case IN_FRAMESET:
     case AFTER_FRAMESET:
@@ -858,11 +842,11 @@ void take_text(Tree *tree, Span text) {
         return;
     case AFTER_BODY:
     case AFTER_AFTER_BODY:
-        if (!is_all_space(text))
+        if (!is_blank(text, flags | REPLACES_NUL))
             tree->mode = IN_BODY;
-        text_in_body(tree, text);
+        text_in_body(tree, text, flags);
         return;
     default:
-        text_in_table(tree, text);
+        text_in_table(tree, text, flags);
     }
 }

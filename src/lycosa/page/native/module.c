@@ -19,6 +19,9 @@ static const char *source_bytes(PyObject *source, Py_ssize_t *length, char **own
     return NULL;
 }
 
+/* How many steps the last page took beyond those that its length explains. */
+static size_t last_steps;
+
 /* Kept between pages; taken by whoever reads, so that nobody shares it. */
 static Tree *spare;
 
@@ -121,6 +124,7 @@ static PyObject *html_read(PyObject *module, PyObject *const *given, Py_ssize_t 
         PyErr_NoMemory();
     else
         result = read_tree(tree, search, &wanted);
+    last_steps = (tree ? tree->steps : 0) + (search ? search_steps(search) : 0);
     if (search)
         search_free(search);
     if (tree)
@@ -139,11 +143,18 @@ static PyObject *html_is_utf8(PyObject *module, PyObject *body) {
     return PyBool_FromLong(is_known);
 }
 
+static PyObject *html_steps(PyObject *module, PyObject *ignored) {
+    (void)module;
+    (void)ignored;
+    return PyLong_FromSize_t(last_steps);
+}
+
 static PyMethodDef module_methods[] = {
     {"is_utf8", html_is_utf8, METH_O, "is_utf8(body): whether bytes are UTF-8 without an error"},
     {"read", (PyCFunction)(void (*)(void))html_read, METH_FASTCALL,
      "read(html, agent, link_type, max_links, max_depth, max_elements, max_chars, model): head, links, text, whether "
      "the page is past the limits, and what the search for main content found"},
+    {"steps", html_steps, METH_NOARGS, "steps(): how many the last page took in looking through what was open"},
     {NULL, NULL, 0, NULL},
 };
 

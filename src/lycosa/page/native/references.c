@@ -68,12 +68,16 @@ int references_prepare(void) {
     size_t count = 0;
     Py_ssize_t at = 0;
     int failed = !PyDict_Check(table) || PyDict_GET_SIZE(table) >= SLOTS / 2;
-    names = failed ? NULL : calloc((size_t)PyDict_GET_SIZE(table), sizeof *names);
+    if (!failed && !(names = calloc((size_t)PyDict_GET_SIZE(table), sizeof *names)))
+        PyErr_NoMemory();
     while (names && !failed && PyDict_Next(table, &at, &key, &value))
         failed = !PyUnicode_Check(key) || !PyUnicode_Check(value) || add_name(&count, key, value);
     Py_DECREF(table);
     if (names && !failed)
         return 0;
+    free(names);
+    names = NULL;
+    memset(name_slots, 0, sizeof name_slots);
     if (!PyErr_Occurred())
         PyErr_SetString(PyExc_RuntimeError, "html.entities.html5 is not as expected");
     return -1;

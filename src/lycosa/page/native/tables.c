@@ -9,7 +9,7 @@ static int is_structure(Name name) {
            name == EL_TR;
 }
 
-static int has_section(const Tree *tree) {
+static int has_section(Tree *tree) {
     return is_in_table_scope(tree, EL_TBODY) || is_in_table_scope(tree, EL_THEAD) || is_in_table_scope(tree, EL_TFOOT);
 }
 
@@ -302,19 +302,19 @@ void end_in_table(Tree *tree, Tag *tag) {
     }
 }
 
-void text_in_table(Tree *tree, Span text) {
+void text_in_table(Tree *tree, Span text, uint32_t flags) {
     if (tree->mode == IN_COLUMN_GROUP) {
         /* White space between columns is shown nowhere. */
-        text = skip_space(text);
+        text = skip_space(text, flags);
         if (text.at == text.end || !end_column_group(tree))
             return;
     }
     int is_tabled = flags_of(current(tree)->name) & IS_TABLED || current_is(tree, EL_TEMPLATE);
-    if (is_tabled && is_blank(text)) {
-        insert_text(tree, text, 0);
+    if (is_tabled && is_blank(text, flags)) {
+        insert_text(tree, text, flags);
         return;
     }
     tree->is_fostering = 1;
-    text_in_body(tree, text);
+    text_in_body(tree, text, flags);
     tree->is_fostering = 0;
 }

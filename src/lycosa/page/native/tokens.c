@@ -70,6 +70,34 @@ static inline const char *name_end(const char *at, const char *end) {
     return at;
 }
 
+/* One attribute, from the beginning of its name; gives what comes after it, NULL where the text ends first. */
+static inline const char *read_attribute(const char *at, const char *end, Span *name, Span *value) {
+    *name = (Span){at, name_end(at, end)};
+    at = name->end;
+    *value = (Span){at, at};
+    if (at < end && is_kind(at, SPACE))
+        at = skip_spaces(at, end);
+    if (at >= end || *at != '=')
+        return at;
+    at++;
+    if (at < end && is_kind(at, SPACE))
+        at = skip_spaces(at, end);
+    if (at >= end)
+        return NULL;
+    if (*at == '"' || *at == '\'') {
+        const char *close = find_char(at + 1, end, *at);
+        if (!close)
+            return NULL;
+        *value = (Span){at + 1, close};
+        return close + 1;
+    }
+    value->at = at;
+    while (at < end && !is_kind(at, ENDS_VALUE))
+        at++;
+    value->end = at;
+    return at;
+}
+
 /* From after the tag's name to after its ">"; NULL where the text ends first: such a tag is none. */
 static const char *read_attributes(Tokens *tokens, const char *at, int is_noted) {
     const char *end = tokens->end;
@@ -83,31 +111,66 @@ static const char *read_attributes(Tokens *tokens, const char *at, int is_noted)
             tokens->tag.is_self_closing = is_slash;
             return at + 1;
         }
-        Span name = {at, name_end(at, end)}, value = {name.end, name.end};
-        at = name.end;
-        if (at < end && is_kind(at, SPACE))
-            at = skip_spaces(at, end);
-        if (at < end && *at == '=') {
-            at++;
-            if (at < end && is_kind(at, SPACE))
-                at = skip_spaces(at, end);
-            if (at >= end)
-                return NULL;
-            if (*at == '"' || *at == '\'') {
-                const char *close = find_char(at + 1, end, *at);
-                if (!close)
-                    return NULL;
-                value = (Span){at + 1, close};
-                at = close + 1;
-            } else {
-                value.at = at;
-                while (at < end && !is_kind(at, ENDS_VALUE))
-                    at++;
-                value.end = at;
-            }
-        }
+        Span name, value;
+        at = read_attribute(at, end, &name, &value);
+        if (!at)
+            return NULL;
         if (is_noted)
             note_attribute(tokens, name, value);
+    }
+}
+
+/* FNV-1a of 64 bits. */
+static inline uint64_t hash_further(uint64_t hash, uint32_t c) { return (hash ^ c) * 0x100000001b3u; }
+
+static uint64_t hash_name(Span name) {
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (; name.at < name.end; name.at++)
+        hash = hash_further(hash, lower((unsigned char)*name.at));
+    return hash;
+}
+
+/* As the page means it: see `append_plain`. */
+static uint64_t hash_value(uint64_t hash, Span value) {
+    for (const char *at = value.at; at < value.end;) {
+        Reference found;
+        const char *after = *at == '&' ? resolve_reference(at, value.end, 1, &found) : at;
+        if (after == at) {
+            found.count = 1;
+            after = utf8_read(at, value.end, &found.points[0]);
+            if (found.points[0] == '\r') {
+                found.points[0] = '\n';
+                after += after < value.end && *after == '\n';
+            } else if (!found.points[0])
+                found.points[0] = 0xfffd;
+        }
+        for (int i = 0; i < found.count; i++)
+            hash = hash_further(hash, found.points[i]);
+        at = after;
+    }
+    return hash;
+}
+
+uint64_t hash_attributes(Span source) {
+    /* Past these it is not looked whether an attribute was given before. */
+    uint64_t names[MAX_ATTRIBUTES], sum = 1;
+    int count = 0;
+    for (const char *at = source.at, *end = source.end;;) {
+        while (at < end && (is_kind(at, SPACE) || *at == '/'))
+            at++;
+        Span name, value;
+        if (at >= end || !(at = read_attribute(at, end, &name, &value)))
+            return sum;
+        uint64_t hash = hash_name(name);
+        int is_given = 0;
+        for (int i = 0; i < count && !is_given; i++)
+            is_given = names[i] == hash;
+        if (is_given)
+            continue;
+        if (count < MAX_ATTRIBUTES)
+            names[count++] = hash;
+        /* A sum, since their order does not matter. */
+        sum += hash_value(hash_further(hash, '='), value) | 1;
     }
 }
 
@@ -282,7 +345,7 @@ static const char *script_end(const char *at, const char *end) {
     return end;
 }
 
-static const char *raw_end(const char *at, const char *end, const char *name) {
+const char *raw_end(const char *at, const char *end, const char *name) {
     size_t length = strlen(name);
     for (;; at++) {
         at = memchr(at, '<', (size_t)(end - at));

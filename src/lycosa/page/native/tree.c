@@ -101,7 +101,7 @@ void remove_node(Tree *tree, uint32_t node) {
 /* Before the last open table, unless a template was opened since. */
 static void foster(Tree *tree, uint32_t node) {
     tree->is_reordered = 1;
-    for (int i = tree->open_count - 1; i > 0; i--) {
+    for (int i = tree->open_count - 1; i > 0; i--, tree->steps++) {
         uint32_t open = tree->open[i].node;
         if (tree->open[i].name == EL_TEMPLATE) {
             append_node(tree, open, node);
@@ -127,26 +127,34 @@ void insert_at(Tree *tree, uint32_t target, Name target_name, uint32_t node) {
 
 /* Open elements */
 
+static inline void count_open(Tree *tree, Name name, int step) {
+    tree->open_changes++;
+    if (name == EL_P)
+        tree->open_paragraphs += step;
+    else if (name == EL_A || name == EL_PRE || name == (EL_A | (Name)IN_SVG))
+        tree->open_keeping += step;
+    else if (name == EL_TEMPLATE)
+        tree->open_templates += step;
+    if (name & FOREIGN)
+        tree->open_foreign += step;
+}
+
+void note_open(Tree *tree, const Open *open) {
+    tree->nodes[open->node].flags |= IS_OPEN;
+    count_open(tree, open->name, 1);
+}
+
 void push_open(Tree *tree, uint32_t node, uint32_t flags) {
     if (tree->open_count >= MAX_OPEN || !node)
         return;
-    Name name = tree->nodes[node].name;
-    tree->nodes[node].flags |= IS_OPEN;
-    tree->open_changes++;
-    tree->open[tree->open_count++] = (Open){node, flags, name};
-    tree->open_paragraphs += name == EL_P;
-    tree->open_templates += name == EL_TEMPLATE;
-    tree->open_foreign += (name & FOREIGN) != 0;
-    tree->open_keeping += name == EL_A || name == EL_PRE || name == (EL_A | (Name)IN_SVG);
+    Open open = {node, flags, tree->nodes[node].name};
+    tree->open[tree->open_count++] = open;
+    note_open(tree, &open);
 }
 
 static void forget_open(Tree *tree, const Open *open) {
     tree->nodes[open->node].flags &= ~(uint32_t)IS_OPEN;
-    tree->open_changes++;
-    tree->open_paragraphs -= open->name == EL_P;
-    tree->open_templates -= open->name == EL_TEMPLATE;
-    tree->open_foreign -= (open->name & FOREIGN) != 0;
-    tree->open_keeping -= open->name == EL_A || open->name == EL_PRE || open->name == (EL_A | (Name)IN_SVG);
+    count_open(tree, open->name, -1);
 }
 
 /* The root stays. */
@@ -169,8 +177,15 @@ void pop_until(Tree *tree, Name name) {
     }
 }
 
-static int find_in_scope(const Tree *tree, Name name, Name barrier, Name other) {
-    for (int i = tree->open_count - 1; i >= 0; i--) {
+int index_in_open(Tree *tree, uint32_t node) {
+    int i = tree->open_count - 1;
+    for (; i >= 0 && tree->open[i].node != node; i--)
+        tree->steps++;
+    return i;
+}
+
+static int find_in_scope(Tree *tree, Name name, Name barrier, Name other) {
+    for (int i = tree->open_count - 1; i >= 0; i--, tree->steps++) {
         const Open *open = &tree->open[i];
         if (open->name == name)
             return 1;
@@ -195,8 +210,8 @@ int is_in_scope(Tree *tree, Name name) { return is_reached(tree, name, NO_ELEMEN
 int is_in_button_scope(Tree *tree, Name name) { return is_reached(tree, name, EL_BUTTON, NO_ELEMENT); }
 int is_in_list_scope(Tree *tree, Name name) { return is_reached(tree, name, EL_OL, EL_UL); }
 
-int is_in_table_scope(const Tree *tree, Name name) {
-    for (int i = tree->open_count - 1; i >= 0; i--) {
+int is_in_table_scope(Tree *tree, Name name) {
+    for (int i = tree->open_count - 1; i >= 0; i--, tree->steps++) {
         Name open = tree->open[i].name;
         if (open == name)
             return 1;
@@ -270,14 +285,15 @@ void insert_text(Tree *tree, Span text, uint32_t flags) {
 }
 
 /* The text without the white space it begins with. */
-Span skip_space(Span text) {
+Span skip_space(Span text, uint32_t flags) {
     Reference found;
     while (text.at < text.end) {
         if (is_space((unsigned char)*text.at)) {
             text.at++;
             continue;
         }
-        const char *after = *text.at == '&' ? resolve_reference(text.at, text.end, 0, &found) : text.at;
+        int is_reference = *text.at == '&' && !(flags & IS_LITERAL);
+        const char *after = is_reference ? resolve_reference(text.at, text.end, 0, &found) : text.at;
         if (after == text.at || found.points[0] > ' ' || !is_space((unsigned char)found.points[0]))
             break;
         text.at = after;
@@ -302,13 +318,9 @@ Span skip_newline(Span text) {
     return text;
 }
 
-int is_all_space(Span text) {
-    text = skip_space(text);
-    return text.at == text.end;
-}
-
-int is_blank(Span text) {
-    for (text = skip_space(text); text.at < text.end && !*text.at; text = skip_space(text))
+int is_blank(Span text, uint32_t flags) {
+    for (text = skip_space(text, flags); text.at < text.end && !*text.at && !(flags & REPLACES_NUL);
+         text = skip_space(text, flags))
         text.at++;
     return text.at == text.end;
 }
@@ -350,7 +362,12 @@ static void start_in_both(Tree *tree) {
 
 static void build(Tree *tree) {
     Tokens *tokens = &tree->tokens;
+    size_t max_steps = MIN_STEPS + (size_t)(tokens->end - tokens->start) * STEPS_PER_BYTE;
     while (!tree->is_full && !tree->failed) {
+        if (tree->steps > max_steps) {
+            tree->is_full = 1;
+            return;
+        }
         switch (next_token(tokens, is_foreign(tree))) {
         case TOKEN_END:
             return;
@@ -361,10 +378,11 @@ static void build(Tree *tree) {
                 tokens->text = skip_newline(tokens->text);
             tree->skips_newline = 0;
             if (tokens->text.at < tokens->text.end && !is_edge(tree, tokens->text))
-                take_text(tree, tokens->text);
+                take_text(tree, tokens->text, 0);
             continue;
         case TOKEN_CDATA:
-            insert_text(tree, tokens->text, IS_LITERAL | REPLACES_NUL);
+            if (tokens->text.at < tokens->text.end)
+                take_text(tree, tokens->text, IS_LITERAL);
             break;
         case TOKEN_START_TAG:
             tree->skips_newline = 0;
@@ -394,6 +412,7 @@ int tree_build(Tree *tree, const char *html, size_t length, size_t max_elements,
     tree->tokens.start = tree->tokens.at = html;
     tree->tokens.end = html + length;
     tree->tokens.has_all = search != NULL;
+    memset(tree->tokens.ends, 0, sizeof tree->tokens.ends);
     tree->fed = search;
     tree->max_elements = max_elements;
     tree->frameset_is_ok = 1;

@@ -8,7 +8,7 @@
  * module.c     the Python side
  *
  * The tokens are those of the reader of pages (native/feed.h). Everything is linear in the length of the text: depth,
- * elements and blocks are bounded, nothing recurses. */
+ * elements, blocks and steps are bounded, nothing recurses. */
 #ifndef LYCOSA_CONTENT_H
 #define LYCOSA_CONTENT_H
 
@@ -17,6 +17,8 @@
 enum { MAX_DEPTH = 256, MAX_ELEMENTS = 60000, MAX_BLOCKS = 20000, MAX_TOKENS = 1 << 28 };
 enum { WORD_GROUPS = 32, TAG_GROUPS = 21, LEVELS = WORD_GROUPS + TAG_GROUPS, LEVEL_ROOM = 64 };
 enum { KIN = 4, FIRST_WORDS = 16, MAX_WEIGHED = 40, BLOCK_CLASSES = 6, ELEMENT_CLASSES = 12, WEIGHTS = 8192 };
+/* Looking through open elements takes a step for each; a page that wants more is hostile, and the rest is not read. */
+enum { MAX_STEPS = 1 << 26 };
 /* How near an ancestor is: the block's own inline elements, its element, its parent; anything farther ends at 1. */
 enum { LEVEL_INLINE = 9, LEVEL_OWN = 8, LEVEL_WRAP = 7 };
 
@@ -143,7 +145,7 @@ extern const TagKind TAG_KINDS[TAGS];
 extern const char *const TAG_NAMES[TAGS];
 extern const char *const WORD_GROUP_NAMES[WORD_GROUPS];
 extern const char *const TAG_GROUP_NAMES[TAG_GROUPS];
-enum { GROUP_OF_COMMENTS = 4, GROUP_OF_AUTHORS = 12, GROUP_OF_DATES = 13 };
+enum { GROUP_OF_COMMENTS = 4, GROUP_OF_THREADS = 6, GROUP_OF_AUTHORS = 12, GROUP_OF_DATES = 13 };
 
 /* Tables of words and characters, filled when the module is loaded. */
 void words_prepare(void);
@@ -179,6 +181,8 @@ typedef struct {
     float merit, class_weight, class_chain, class_least, class_most;
     float score, score_tokens, score_most, score_mean; /* what the first forest thinks of the blocks within */
     uint8_t as_container[6], is_described; /* its features as a container, once they are known */
+    uint32_t comments; /* the outermost element around it, or itself, that calls itself comments; 0 is none */
+    uint32_t inner, outer; /* the nearest and the farthest such element that stands in a row of like siblings */
     uint8_t levels[LEVEL_ROOM]; /* a whole number of registers */
 } Element;
 
@@ -203,6 +207,7 @@ typedef struct {
     uint16_t *classes;
     size_t element_count, element_capacity, block_count, block_capacity, class_count, class_capacity;
     size_t h1s, articles, images;
+    size_t steps; /* taken in looking for kin */
 } Document;
 
 void document_free(Document *document);
@@ -215,12 +220,15 @@ size_t find_title(const Document *document);
 int feature_count(void);
 const char *feature_name(int feature);
 /* Columns of the second forest come in whole tiles. */
-enum { SECOND_FEATURES = 22, SECOND_COLUMNS = 32, MAX_LANE = 64 };
+enum { SECOND_FEATURES = 30, SECOND_COLUMNS = 32, MAX_LANE = 64 };
 extern const char *const SECOND_NAMES[SECOND_FEATURES];
 
 /* Column by column: the value of feature f for block b stands at f * stride + b. */
 int describe(Document *document, uint8_t *columns, size_t stride, const int8_t *class_weights);
-int describe_scores(const Document *document, const float *scores, uint8_t *columns, size_t stride);
+int describe_scores(Document *document, const float *scores, uint8_t *columns, size_t stride);
+/* Below an article comments are no content, whatever each of them looks like: their scores become 0. Comes after
+ * `describe_scores`, with what the second forest thought. */
+void settle_comments(Document *document, float *scores);
 
 /* forest.c */
 
@@ -237,7 +245,8 @@ struct Model {
     void *memory;
 };
 
-int model_read(Model *model, const char *bytes, size_t length);
+typedef enum { MODEL_READ, NO_MODEL, NO_MEMORY } ModelRead;
+ModelRead model_read(Model *model, const char *bytes, size_t length);
 void model_free(Model *model);
 /* The forest's judgement of each block as a probability. */
 void forest_judge(const Forest *forest, const uint8_t *columns, size_t stride, size_t count, float *scores);

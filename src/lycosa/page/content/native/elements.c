@@ -119,7 +119,7 @@ int push(Search *s, SearchedTag tag, const Attributes *attributes) {
 static void close_implied(Search *s, SearchedTag tag, SearchedTag barrier, SearchedTag other) {
     if (!s->open_count[tag])
         return;
-    for (int i = s->depth - 1; i > 0; i--) {
+    for (int i = s->depth - 1; i > 0; i--, s->steps++) {
         SearchedTag open = (SearchedTag)s->stack[i].tag;
         if (open == tag) {
             while (s->depth > i)
@@ -154,7 +154,7 @@ void close_before(Search *s, SearchedTag tag) {
         break;
     case TAG_A:
         /* Links do not nest. An open one without blocks within ends here. */
-        for (int i = s->depth - 1; i > 0 && !s->stack[i].is_block; i--)
+        for (int i = s->depth - 1; i > 0 && !s->stack[i].is_block; i--, s->steps++)
             if (s->stack[i].tag == TAG_A) {
                 while (s->depth > i)
                     pop(s);
@@ -166,7 +166,7 @@ void close_before(Search *s, SearchedTag tag) {
         break;
     }
     if (TAG_KINDS[tag].flags & IS_BLOCK && s->open_count[TAG_P])
-        for (int i = s->depth - 1; i > 0; i--) {
+        for (int i = s->depth - 1; i > 0; i--, s->steps++) {
             if (s->stack[i].tag == TAG_P) {
                 while (s->depth > i)
                     pop(s);
@@ -191,7 +191,7 @@ int read_end_tag(Search *s, SearchedTag tag) {
         s->link_depth = 0;
     if (!s->open_count[tag] || tag == TAG_HTML || tag == TAG_BODY)
         return 0;
-    for (int i = s->depth - 1; i > 0; i--) {
+    for (int i = s->depth - 1; i > 0; i--, s->steps++) {
         if (s->stack[i].tag == tag) {
             while (s->depth > i)
                 pop(s);

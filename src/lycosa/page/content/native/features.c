@@ -194,12 +194,18 @@ typedef struct {
 typedef struct {
     Kin *slots;
     uint32_t mask, turn;
+    size_t steps;
 } KinTable;
+
+/* Whoever knows the hash can send everything to one slot: after so many steps strangers are taken for kin. */
+enum { MAX_PROBES = 64 };
 
 static Kin *kin_of(KinTable *table, uint32_t key, uint32_t block) {
     uint32_t slot = hash_mix(key) & table->mask;
-    while (table->slots[slot].turn == table->turn && table->slots[slot].key != key)
+    for (int i = 0; i < MAX_PROBES && table->slots[slot].turn == table->turn && table->slots[slot].key != key; i++) {
         slot = (slot + 1) & table->mask;
+        table->steps++;
+    }
     Kin *kin = &table->slots[slot];
     if (kin->turn != table->turn)
         *kin = (Kin){.key = key, .first = block, .turn = table->turn};
@@ -234,7 +240,7 @@ static int gather_kin(Document *document, uint8_t *rows) {
     uint32_t size = 64;
     while (size < document->block_count * 2)
         size *= 2;
-    KinTable table = {calloc(size, sizeof(Kin)), size - 1, 0};
+    KinTable table = {.slots = calloc(size, sizeof(Kin)), .mask = size - 1};
     Kin **kin = malloc((document->block_count + 1) * sizeof *kin);
     if (!table.slots || !kin) {
         free(table.slots);
@@ -267,6 +273,7 @@ static int gather_kin(Document *document, uint8_t *rows) {
             }
         }
     }
+    document->steps = table.steps;
     free(table.slots);
     free(kin);
     return 0;

@@ -6,6 +6,9 @@
  */
 static const char MAGIC[8] = "lycosac1";
 
+/* No sum of sound leaves is infinite, and so none is not a number: a score is always one from 0 to 1. */
+static int is_sound(float leaf) { return fabsf(leaf) <= 1e6f; }
+
 static int read_forest(Forest *forest, const char **at, const char *end, int features) {
     uint32_t sizes[2];
     if (end - *at < 12)
@@ -13,7 +16,7 @@ static int read_forest(Forest *forest, const char **at, const char *end, int fea
     memcpy(sizes, *at, 8);
     memcpy(&forest->bias, *at + 8, 4);
     *at += 12;
-    if (sizes[0] > 4096 || sizes[1] < 1 || sizes[1] > 8)
+    if (sizes[0] > 4096 || sizes[1] < 1 || sizes[1] > 8 || !is_sound(forest->bias))
         return -1;
     forest->trees = sizes[0];
     forest->depth = sizes[1];
@@ -28,17 +31,20 @@ static int read_forest(Forest *forest, const char **at, const char *end, int fea
         if (forest->features[i] >= features)
             return -1;
     forest->leaves = (const float *)(const void *)(*at + padded);
+    for (size_t i = 0; i < leaves; i++)
+        if (!is_sound(forest->leaves[i]))
+            return -1;
     *at += padded + leaves * sizeof(float);
     return 0;
 }
 
-int model_read(Model *model, const char *bytes, size_t length) {
+ModelRead model_read(Model *model, const char *bytes, size_t length) {
     memset(model, 0, sizeof *model);
     if (length < sizeof MAGIC + 2 * WEIGHTS || memcmp(bytes, MAGIC, sizeof MAGIC))
-        return -1;
+        return NO_MODEL;
     model->memory = malloc(length);
     if (!model->memory)
-        return -1;
+        return NO_MEMORY;
     memcpy(model->memory, bytes, length);
     const char *at = (const char *)model->memory + sizeof MAGIC, *end = (const char *)model->memory + length;
     memcpy(model->text_weights, at, WEIGHTS);
@@ -48,9 +54,9 @@ int model_read(Model *model, const char *bytes, size_t length) {
     if (read_forest(&model->first, &at, end, features) ||
         read_forest(&model->second, &at, end, features + SECOND_FEATURES)) {
         model_free(model);
-        return -1;
+        return NO_MODEL;
     }
-    return 0;
+    return MODEL_READ;
 }
 
 void model_free(Model *model) {

@@ -151,11 +151,10 @@ static int append_json(Buffer *out, Span value, size_t max) {
 
 static int set_json(Buffer *field, Span value) {
     Buffer plain = {0};
-    if (field->length || append_json(&plain, value, MAX_FIELD)) {
-        buffer_free(&plain);
+    if (field->length)
         return 0;
-    }
-    int failed = append_collapsed(field, (Span){plain.bytes, plain.bytes + plain.length}, 0, MAX_FIELD);
+    int failed = append_json(&plain, value, MAX_FIELD) ||
+                 append_collapsed(field, (Span){plain.bytes, plain.bytes + plain.length}, 0, MAX_FIELD);
     buffer_free(&plain);
     return failed;
 }

@@ -64,6 +64,7 @@ static int judge(const Model *model, Document *document, Judgement *judgement) {
     int failed = describe_scores(document, judgement->first, columns + (size_t)feature_count() * stride, stride);
     if (!failed) {
         forest_judge(&model->second, columns, stride, count, judgement->second);
+        settle_comments(document, judgement->second);
         judgement->cut = best_cut(document, judgement->second);
     }
     free(columns);
@@ -198,12 +199,14 @@ static PyObject *model_new(PyTypeObject *type, PyObject *args, PyObject *keyword
     if ((keywords && PyDict_GET_SIZE(keywords)) || !PyArg_ParseTuple(args, "y#", &bytes, &length))
         return NULL;
     ModelObject *self = (ModelObject *)type->tp_alloc(type, 0);
-    if (self && model_read(&self->model, bytes, (size_t)length)) {
-        Py_DECREF(self);
-        PyErr_SetString(PyExc_ValueError, "not a content model of this version");
-        return NULL;
-    }
-    return (PyObject *)self;
+    ModelRead read = self ? model_read(&self->model, bytes, (size_t)length) : MODEL_READ;
+    if (read == MODEL_READ)
+        return (PyObject *)self;
+    Py_DECREF(self);
+    if (read == NO_MEMORY)
+        return PyErr_NoMemory();
+    PyErr_SetString(PyExc_ValueError, "not a content model of this version");
+    return NULL;
 }
 
 static void model_dealloc(ModelObject *self) {

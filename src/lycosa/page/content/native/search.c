@@ -44,7 +44,12 @@ void search_free(Search *s) {
 
 int search_text(Search *s, Span text) { return s->skipped || s->is_full ? 0 : read_text(s, text); }
 
-int search_end_tag(Search *s, uint8_t tag) { return s->is_full ? 0 : read_end_tag(s, (SearchedTag)tag); }
+int search_end_tag(Search *s, uint8_t tag) {
+    s->is_full |= s->steps > MAX_STEPS;
+    return s->is_full ? 0 : read_end_tag(s, (SearchedTag)tag);
+}
+
+size_t search_steps(const Search *s) { return s->steps + s->document.steps; }
 
 int search_raw(Search *s, Span content) {
     Meta *meta = &s->document.meta;
@@ -141,6 +146,7 @@ static int read_start_tag(Search *s, SearchedTag tag, const Attributes *attribut
 int search_start_tag(Search *s, uint8_t tag, const char *html, const Attribute *given, uint32_t count,
                      int is_self_closing) {
     static const Attributes NONE;
+    s->is_full |= s->steps > MAX_STEPS;
     if (s->is_full)
         return 0;
     if (!count && !is_self_closing)

@@ -33,6 +33,7 @@ struct Search {
     Open stack[MAX_DEPTH];
     int depth;
     size_t overflow;
+    size_t steps; /* taken in looking through the stack */
     uint32_t open_count[TAGS];
     int link_depth, bold, skipped, button, keeps_space; /* depths at which they began, or 0 */
     Block block;

@@ -1,0 +1,437 @@
+"""What the parts of a site yield, and which of them look endless: defer, sample, then cut.
+
+A URL stands in nested sections: its registered domain, its host, the first two folders of its path, its template. Each
+section knows what a visit there is worth and what it leads to. One that seems to have no end, or to bring nothing, is
+*doubtful*: its pages come behind all others of their host, and each is charged to it. When the charges reach what its
+yield allows it is *spent*: its pages wait until nothing else is left, some are visited all the same as samples, and
+only what is still spent then is left out. What turns out to end after all gets its charges back.
+
+Pure but for being changed: it knows no clock, no network and no frontier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+from zlib import crc32
+
+import msgspec
+
+from lycosa.model import MAX_DOUBT
+from lycosa.url.template import shape_of
+
+MAX_SECTIONS = 200
+MAX_FOLDERS = 2
+MAX_SEGMENTS = 8
+MAX_NAME = 80
+# The section of all hosts of a domain that are no seed's.
+DOMAIN = "."
+# Visits that a section's parent counts for in what is believed of it.
+PRIOR = 4
+# Visits from which on a section speaks for itself only, and no longer for its parents.
+GROWN = 20
+# How many visits the past counts for in what a section leads to: a change is noticed within as many.
+MEMORY = 64
+# Of one page, links to one section beyond this many say no more.
+MAX_CHILDREN, MAX_BIRTHS = 8, 64
+# The sections that one leads to most are remembered; so many steps are followed to see whether they lead back.
+MAX_KIDS, MAX_STEPS = 4, 24
+# A chain in which nearly every page leads to the next has no end as far as anybody can tell, once it is this long.
+LONG_CHAIN, LONG_VISITS, LIVE = 32, 48, 0.8
+# From this chance on that it never ends, and below this worth of a visit, a section is doubtful.
+DOUBT, POOR = 0.5, 0.1
+_CERTAIN, _SLIGHT = 0.95, 0.02
+_FIRST_WORTH, _FIRST_DOUBT = 0.5, 0.4
+# A visit is charged the less, the fewer new URLs pages lead to than they used to: in a finite part they become fewer.
+# Where growth slows down for good, a visit pays back.
+_STEEP, _SLOWING = 6, 0.25
+# What has no end in sight costs one request each. What is only worth nothing ends by itself: it costs less, and is
+# allowed as if it were worth something.
+_IDLE_CHARGE, _IDLE_WORTH = 0.6, 0.12
+# What the sections around one may be charged in all, as a multiple of what it may be itself.
+_WIDER_FOLDER, _WIDER_HOST, _WIDER_DOMAIN = 1.3, 1.8, 0.9
+# To a domain, a page of a host counts as this much of a host.
+_PAGE_OF_HOST = 0.6
+# Where what nobody links to is not there, names stand for something: a chain of them may be longer.
+_FINITE_FACTOR, _MAX_CHAIN_BIRTHS = 16, 3
+MAX_PROBES = 2
+# Samples of what is spent: of one in so many that are held back; in all so many, and one for every so many pages.
+HELD_BACK_PER_SAMPLE, FREE_SAMPLES, PAGES_PER_SAMPLE = 20, 12, 40
+
+# So many held back, and so many samples that changed nothing, are enough.
+SURE_HELD_BACK, SURE_SAMPLES = 200, 5
+
+# The names of the sections of a URL, from the widest to its template.
+Chain = tuple[str, ...]
+
+
+class Soundness(IntEnum):
+    """What is to become of a URL."""
+
+    SOUND = 0
+    DOUBTFUL = 1
+    SPENT = 2
+
+
+class SiteSection(msgspec.Struct, array_like=True, omit_defaults=True):
+    """What is known of a part of a site."""
+
+    visits: int = 0
+    worth: float = _FIRST_WORTH  # of the next visit, from 0 to 1
+    doubt: float = _FIRST_DOUBT  # the chance that what begins here never ends
+    births: float = 0.0  # new URLs of it that a page of it leads to, over the last third of its visits
+    past_births: float = 0.0  # and over all
+    charged: float = 0.0  # to it alone
+    total: float = 0.0  # to all within it, by their worth
+    kids: dict[str, float] = {}  # sections that its pages lead to, with how many links there were of late
+    parent: str = ""
+    held_back: int = 0
+    samples: int = 0
+    probes: int = 0
+    is_finite: bool = False  # a name that was made up is not there
+    leading: float = 0.0  # the share of its pages of late that led to something new
+
+
+def chain_of(host: str, tail: str, *, is_root: bool) -> Chain:
+    """The sections of a URL, from its domain to its template.
+
+    A seed's host stands by itself: what other hosts of its domain are like says nothing of it. A query has folders of
+    its own: what sorts and filters a list is not like the list.
+    """
+    path, _, query = tail.partition("?")
+    shapes = [shape_of(segment) for segment in path.split("/")[1 : MAX_SEGMENTS + 1]]
+    names, folder = [host] if is_root else [DOMAIN, host], host + "/"
+    template = f"{host}/{'/'.join(shapes)}"
+    if query:
+        folder += "".join(f"{shape}/" for shape in shapes[:-1][:MAX_FOLDERS])
+        names.append(_short(folder) + "*?")
+        template += "?" + "&".join(sorted({variable.partition("=")[0] for variable in query.split("&")}))
+    else:
+        for shape in shapes[:-1][:MAX_FOLDERS]:
+            folder += f"{shape}/"
+            names.append(folder)
+    names.append(_short(template) + "$")
+    return tuple(names)
+
+
+class Sections:
+    """The sections of a registered domain, as many as are remembered. What is forgotten begins anew."""
+
+    __slots__ = ("_turn", "all", "patience", "samples", "sound", "under_way")
+
+    def __init__(self, patience: float, known: dict[str, SiteSection], sound: int = 0, samples: int = 0) -> None:
+        self.all = known
+        self.patience = patience
+        self.sound = sound  # visits that nothing was held against
+        self.samples = samples
+        # Visits of hosts that are no seed's and in doubt: there may be many at once, and each is as good as charged.
+        self.under_way = 0
+        self._turn: list[str] = []
+
+    # ---- before a visit
+
+    def verdict(self, chain: Chain, depth: int) -> Soundness:
+        """What is to become of a URL of these sections, so many links away from a seed."""
+        name = self.finest(chain)
+        section = self.all.get(name)
+        if section is None:
+            return Soundness.SOUND
+        if section.visits:
+            self._look_again(name, section)
+        if not self._is_doubtful(section, depth):
+            return Soundness.SOUND
+        return Soundness.SPENT if self.is_spent(section) or self._is_spent_around(section) else Soundness.DOUBTFUL
+
+    def doubt_of(self, chain: Chain) -> int:
+        """How far behind a doubtful URL goes, from 1 on: what has been charged little goes first."""
+        section = self.all.get(self.finest(chain))
+        charged = section.charged if section else 0.0
+        return min(MAX_DOUBT, 1 + (charged >= 16) + (charged >= 64))
+
+    def wants_sample(self, chain: Chain, free: int = FREE_SAMPLES) -> bool:
+        """Whether a URL that is held back is visited all the same."""
+        section = self.all.get(self.finest(chain))
+        if section is None:
+            return False
+        section.held_back += 1
+        has_had_its_share = section.samples * HELD_BACK_PER_SAMPLE >= section.held_back
+        if has_had_its_share or self.samples >= free + self.sound / PAGES_PER_SAMPLE:
+            return False
+        section.samples += 1
+        self.samples += 1
+        return True
+
+    def charge_host(self) -> None:
+        """One more host of a domain in doubt is asked for its robots.txt: at once, since there may be many together."""
+        if domain := self.all.get(DOMAIN):
+            domain.charged += 1
+            domain.total += 1
+
+    def finest(self, chain: Chain) -> str:
+        """The smallest of these sections that is known; the widest if none is."""
+        for name in reversed(chain):
+            if name in self.all:
+                return name
+        return chain[0]
+
+    def figures(self, chain: Chain) -> str:
+        """What is held against a URL, for people."""
+        name = self.finest(chain)
+        section = self.all.get(name) or SiteSection()
+        told = name if name != DOMAIN else "hosts of this domain"
+        return f"{told.rstrip('$')}: {section.visits} visits, worth {section.worth:.2f}, endless {section.doubt:.2f}"
+
+    def is_sure(self, chain: Chain) -> bool:
+        """Whether a section that is spent has been sampled so often that further URLs of it need no other look."""
+        section = self.all.get(self.finest(chain))
+        return section is not None and section.held_back >= SURE_HELD_BACK and section.samples >= SURE_SAMPLES
+
+    def is_poor(self, chain: Chain) -> bool:
+        """Whether its section is held back for what it brings rather than for having no end."""
+        section = self.all.get(self.finest(chain)) or SiteSection()
+        return section.worth < POOR
+
+    def wants_probe(self, chain: Chain) -> bool:
+        """Whether to ask for a URL like this that nobody linked to, of a chain in doubt; says so at most twice."""
+        section = self.all.get(self.finest(chain))
+        if section is None or section.is_finite or section.probes >= MAX_PROBES or section.visits < GROWN:
+            return False
+        if section.worth < POOR or section.births >= _MAX_CHAIN_BIRTHS:
+            return False
+        section.probes += 1
+        return True
+
+    def note_missing(self, chain: Chain) -> None:
+        """A URL of these sections that was made up is not there."""
+        if section := self.all.get(self.finest(chain)):
+            section.is_finite = True
+
+    def _is_doubtful(self, section: SiteSection, depth: int) -> bool:
+        if section.doubt > DOUBT or section.worth < POOR:
+            return True
+        return (depth >= LONG_CHAIN or section.visits >= LONG_VISITS) and self._is_live(section)
+
+    # ---- what may be charged
+
+    def allowance(self, section: SiteSection) -> float:
+        """What a section may be charged."""
+        if self._is_idle(section):
+            return self.patience * max(section.worth, _IDLE_WORTH)
+        is_chain = section.is_finite and section.worth >= POOR and section.births < _MAX_CHAIN_BIRTHS
+        return self.patience * section.worth * (_FINITE_FACTOR if is_chain else 1)
+
+    def is_spent(self, section: SiteSection) -> bool:
+        """Whether a section has been charged what it may be."""
+        return section.charged + (0 if section.parent else self._under_way_of(section)) >= self.allowance(section)
+
+    def _under_way_of(self, section: SiteSection) -> int:
+        return self.under_way if section is self.all.get(DOMAIN) else 0
+
+    def _is_spent_around(self, section: SiteSection) -> bool:
+        """Whether the sections around one have been charged what they may be, by what this one is worth."""
+        allowed = self.patience * (max(section.worth, _IDLE_WORTH) if self._is_idle(section) else section.worth)
+        name = section.parent
+        while around := self.all.get(name):
+            if around.total >= allowed * _wider(name) and self._open_total(name, around) >= allowed * _wider(name):
+                return True
+            name = around.parent
+        return False
+
+    def _open_total(self, name: str, around: SiteSection) -> float:
+        """What was charged within a section, but for folders that are spent: a maze closes no others."""
+        if name == DOMAIN:
+            return around.total + self.under_way
+        folders = (folder for folder in self.all.values() if folder.parent == name)
+        return around.total - sum(folder.total for folder in folders if folder.total >= self.allowance(folder))
+
+    def _is_idle(self, section: SiteSection) -> bool:
+        """Whether a section, whatever it is worth, has hardly more pages than are known."""
+        return section.doubt <= DOUBT and not self._is_live(section)
+
+    # ---- after a visit
+
+    def worth_of(self, chain: Chain) -> float:
+        """What a visit of a URL of these sections is believed to be worth."""
+        return (self.all.get(self.finest(chain)) or SiteSection()).worth
+
+    def promise(self, source: Chain, chain: Chain) -> float:
+        """What a link from one page to another kind of page is worth, by what is known of that kind."""
+        name = self.finest(chain)
+        section = self.all.get(name)
+        return 0.0 if section is None or name in source else section.worth * (1 - section.doubt)
+
+    def learn(
+        self, chain: Chain, verdict: Soundness, worth: float, found: Sequence[Chain], *, is_sample: bool = False
+    ) -> None:
+        """A visit brought so much, and led to new URLs with these sections."""
+        into: dict[str, float] = {}
+        for other in found:
+            name = self.finest(other)
+            into[name] = min(MAX_CHILDREN, into.get(name, 0.0) + 1)
+        # What a domain has is hosts: the first page of one speaks for it.
+        speaks_for_domain = chain[0] == DOMAIN and chain[1] not in self.all
+        judged = self.finest(chain)
+        path = self._path(chain)
+        charge = self._charge(path) if verdict else 0.0
+        shares = 1
+        is_heard = True
+        for name, section in zip(reversed(chain), reversed(path), strict=True):
+            if name == DOMAIN and not speaks_for_domain:
+                break
+            _note_births(section, min(MAX_BIRTHS, sum(name in other for other in found)))
+            if is_heard:
+                is_heard = section.visits < GROWN
+                weight = 1 / min(section.visits + PRIOR, MEMORY) / shares
+                shares = max(shares, section.visits + 1)
+                section.visits += 1
+                section.worth += weight * (worth - section.worth)
+                section.leading += (bool(found) - section.leading) / min(section.visits, MEMORY)
+                _note_kids(section, into)
+                self._look_again(name, section)
+                section.charged = max(0.0, section.charged + charge)
+        if charge:
+            self._charge_others(chain, path, charge, is_new_host=speaks_for_domain)
+        elif not verdict:
+            self._forgive(path, self.all.get(judged))
+            self.sound += not is_sample
+        self._look_around()
+
+    def _charge(self, path: Sequence[SiteSection]) -> float:
+        """What a visit is charged, by the smallest section that speaks for itself."""
+        # One with few visits has births by chance: the one around it tells better.
+        section = next((section for section in reversed(path) if section.visits >= MEMORY), None)
+        section = section or next((section for section in reversed(path) if section.visits >= GROWN), None)
+        if section is None:
+            return 1.0
+        if self._is_idle(section):
+            return _IDLE_CHARGE
+        if not section.past_births or section.worth < POOR:
+            return 1.0
+        share = min(1.0, section.births / section.past_births) ** _STEEP
+        return (share - _SLOWING) / (1 - _SLOWING)
+
+    def _charge_others(self, chain: Chain, path: Sequence[SiteSection], charge: float, *, is_new_host: bool) -> None:
+        name = self.finest(chain)
+        section = self.all[name]
+        if not section.is_finite:
+            weighed = charge if self._is_idle(section) else charge * section.worth
+            for name_around, around in zip(chain, path, strict=True):
+                # To a domain, what counts is hosts.
+                share = _PAGE_OF_HOST if name_around == DOMAIN and not is_new_host else 1.0
+                around.total = max(0.0, around.total + weighed * share)
+        # Two sections that lead to each other are one thing.
+        for kid, links in section.kids.items():
+            other = self.all.get(kid)
+            if kid != name and other and name in other.kids and links >= min(section.visits, MEMORY) / 2:
+                other.charged = max(0.0, other.charged + charge)
+
+    def _forgive(self, path: Sequence[SiteSection], judged: SiteSection | None) -> None:
+        """A section that was doubtful and is sound after all gets back what it was charged."""
+        if judged is None or judged.visits < GROWN or not judged.charged or self._is_live(judged):
+            return
+        for section in path:
+            section.total = max(0.0, section.total - judged.charged)
+        judged.charged = 0.0
+
+    def _path(self, chain: Chain) -> list[SiteSection]:
+        """The sections of a chain, made if they are not known: a new one is believed to be like its parent."""
+        path: list[SiteSection] = []
+        parent, above = "", SiteSection()
+        for name in chain:
+            section = self.all.pop(name, None) or SiteSection(worth=above.worth, doubt=above.doubt, parent=parent)
+            self.all[name] = section
+            path.append(section)
+            parent, above = name, section
+        while len(self.all) > MAX_SECTIONS:
+            self._forget(chain)
+        return path
+
+    def _forget(self, kept: Chain) -> None:
+        """The one not used for longest, if there is one of those that were hardly visited."""
+        others = [name for name in self.all if name not in kept and name != DOMAIN]
+        del self.all[next((name for name in others if self.all[name].visits < GROWN), others[0])]
+
+    # ---- what never ends
+
+    def _look_again(self, name: str, section: SiteSection) -> None:
+        """The chance that what begins here never ends: a branching process of several kinds, one step further.
+
+        Only by what leads back here: that a page leads to a maze does not make it one.
+        """
+        ends, pages = 1.0, min(section.visits, MEMORY)
+        for kid, links in section.kids.items():
+            other = self.all.get(kid)
+            if other is not None and (_is_around(kid, name) or self._leads_to(kid, name)):
+                ends *= (1 - max(other.doubt, _SLIGHT)) ** (links / pages)
+        doubt = _CERTAIN * (1 - ends)
+        if parent := self.all.get(section.parent):
+            section.doubt = (section.visits * doubt + PRIOR * parent.doubt) / (section.visits + PRIOR)
+        elif section.visits > PRIOR:
+            section.doubt = doubt
+
+    def _leads_to(self, name: str, end: str) -> bool:
+        """Whether pages of one section lead to pages of another, over some steps."""
+        met, ahead = {name}, [name]
+        while ahead and len(met) < MAX_STEPS:
+            section = self.all.get(ahead.pop())
+            for kid in section.kids if section else ():
+                if kid == end:
+                    return True
+                if kid not in met:
+                    met.add(kid)
+                    ahead.append(kid)
+        return False
+
+    def _is_live(self, section: SiteSection) -> bool:
+        """Whether nearly each of its pages leads to one more that leads on."""
+        if section.leading < LIVE:
+            return False
+        fertile = sum(links for name, links in section.kids.items() if self._is_fertile(name))
+        return fertile >= LIVE * min(section.visits, MEMORY)
+
+    def _is_fertile(self, name: str) -> bool:
+        section = self.all.get(name)
+        return section is None or sum(section.kids.values()) >= min(section.visits, MEMORY) / 2
+
+    def _look_around(self) -> None:
+        """Two sections in turn are looked at again: what they lead to may be known better by now."""
+        for _ in range(2):
+            if not self._turn:
+                self._turn = list(self.all)
+            name = self._turn.pop()
+            section = self.all.get(name)
+            if section is not None and section.visits:
+                self._look_again(name, section)
+
+
+def _short(name: str) -> str:
+    """A name that is too long to be kept two hundred times, as its beginning and a number."""
+    return name if len(name) <= MAX_NAME else f"{name[:MAX_NAME]}~{crc32(name.encode('utf-8', 'replace')):x}"
+
+
+def _note_births(section: SiteSection, births: int) -> None:
+    section.births += (births - section.births) / (section.visits / 3 + 1)
+    section.past_births += (births - section.past_births) / (section.visits + 1)
+
+
+def _note_kids(section: SiteSection, into: dict[str, float]) -> None:
+    kids = {name: links * (1 - 1 / MEMORY) for name, links in section.kids.items()}
+    for name, links in into.items():
+        kids[name] = kids.get(name, 0.0) + links
+    while len(kids) > MAX_KIDS:
+        del kids[min(kids, key=kids.__getitem__)]
+    section.kids = kids
+
+
+def _is_around(section: str, name: str) -> bool:
+    """Whether a section is the other, or a folder around it."""
+    return section == name or (section[-1] == "/" and name.startswith(section))
+
+
+def _wider(name: str) -> float:
+    """How much more than one section the one around it may be charged."""
+    if name == DOMAIN:
+        return _WIDER_DOMAIN
+    if name[-1] in "/?":
+        return _WIDER_FOLDER
+    return _WIDER_HOST

@@ -1,0 +1,301 @@
+"""The verdicts on sections of a site, by visits that are made up."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Callable
+
+import pytest
+
+from lycosa.site.notes import Site
+from lycosa.site.sections import (
+    DOMAIN,
+    FREE_SAMPLES,
+    HELD_BACK_PER_SAMPLE,
+    MAX_PROBES,
+    MAX_SECTIONS,
+    SURE_HELD_BACK,
+    SURE_SAMPLES,
+    Chain,
+    Sections,
+    Soundness,
+    chain_of,
+)
+
+PATIENCE = 160
+IN_MAZE = "/maze/0badcafe00"
+Links = Callable[[str], list[str]]
+
+
+def chain(tail: str, host: str = "a.test", *, is_root: bool = True) -> Chain:
+    return chain_of(host, tail, is_root=is_root)
+
+
+class Crawl:
+    """Visits what is not spent, what is in doubt after the rest and from both ends in turn."""
+
+    def __init__(self, links: Links, *, worth: float = 1.0, is_finite: bool = False, host: str = "a.test") -> None:
+        self.sections = Sections(PATIENCE, {})
+        self.links = links
+        self.worth = worth
+        self.is_finite = is_finite
+        self.host = host
+        self.visited: list[str] = []
+        self.spent: list[str] = []
+        self.verdicts: list[Soundness] = []
+
+    def run(self, first: str = "/", most: int = 5_000) -> Crawl:
+        known = {first}
+        sound, doubtful = deque([(first, 0)]), deque[tuple[str, int]]()
+        while (sound or doubtful) and len(self.visited) < most:
+            is_behind = not sound
+            is_last_first = is_behind and len(self.visited) % 2 == 0
+            tail, depth = doubtful.pop() if is_last_first else (doubtful if is_behind else sound).popleft()
+            sections, its_chain = self.sections, chain(tail, self.host)
+            verdict = sections.verdict(its_chain, depth)
+            if verdict is Soundness.SPENT:
+                self.spent.append(tail)
+                continue
+            if verdict is Soundness.DOUBTFUL and not is_behind:
+                doubtful.append((tail, depth))
+                continue
+            self.visited.append(tail)
+            self.verdicts.append(verdict)
+            new = [each for each in dict.fromkeys(self.links(tail)) if each not in known]
+            known.update(new)
+            sections.learn(its_chain, verdict, self.worth, [chain(each, self.host) for each in new])
+            if verdict is Soundness.DOUBTFUL and sections.wants_probe(its_chain) and self.is_finite:
+                sections.note_missing(its_chain)
+            sound.extend((each, depth + 1) for each in new)
+        return self
+
+
+def maze(tail: str) -> list[str]:
+    draw = random.Random(tail)
+    return [f"/maze/{draw.getrandbits(40):010x}0" for _ in range(6)]
+
+
+def next_pages(tail: str) -> list[str]:
+    number = int(tail.rpartition("/")[2] or 0)
+    return [f"/page/{number + 1}"] if number < 1_000 else []
+
+
+# ---- names
+
+
+def test_the_sections_of_a_url() -> None:
+    assert chain("/") == ("a.test", "a.test/$")
+    assert chain("/2026/05/a-title.html") == ("a.test", "a.test/{n}/", "a.test/{n}/{n}/", "a.test/{n}/{n}/{slug}.html$")
+    assert chain("/a/b/c/d") == ("a.test", "a.test/a/", "a.test/a/b/", "a.test/a/b/c/d$")
+    assert chain("/a/b?y=1&x=2") == ("a.test", "a.test/a/*?", "a.test/a/b?x&y$")
+    assert chain("/a", "www.a.test", is_root=False) == (DOMAIN, "www.a.test", "www.a.test/a$")
+
+
+# ---- verdicts
+
+
+def test_what_is_not_known_is_sound() -> None:
+    assert Sections(PATIENCE, {}).verdict(chain("/a/b"), 5) is Soundness.SOUND
+
+
+def test_a_maze_becomes_doubtful_and_is_then_spent() -> None:
+    crawl = Crawl(maze).run()
+    assert crawl.spent
+    assert crawl.verdicts[0] is Soundness.SOUND
+    first_doubt = crawl.verdicts.index(Soundness.DOUBTFUL)
+    assert first_doubt <= 30
+    assert crawl.verdicts[first_doubt:].count(Soundness.SOUND) <= 3
+    assert len(crawl.visited) <= 1.3 * PATIENCE
+    assert not crawl.sections.is_poor(chain(IN_MAZE))
+
+
+def test_what_brings_nothing_is_spent_sooner() -> None:
+    crawl = Crawl(maze, worth=0.0).run()
+    assert crawl.spent
+    assert len(crawl.visited) <= PATIENCE / 2
+    assert crawl.sections.is_poor(chain(IN_MAZE))
+
+
+def test_a_finite_wiki_stays_open() -> None:
+    def wiki(tail: str) -> list[str]:
+        draw = random.Random(tail)
+        return [f"/wiki/Article{draw.randrange(2_000)}" for _ in range(25)]
+
+    crawl = Crawl(wiki).run()
+    assert len(crawl.visited) >= 0.99 * 2_000
+    assert not crawl.spent
+
+
+def test_a_list_with_items_stays_open() -> None:
+    def shop(tail: str) -> list[str]:
+        if tail == "/" or tail.startswith("/list/"):
+            number = int(tail.rpartition("/")[2] or 0)
+            items = [f"/item/{number * 20 + each}" for each in range(20)]
+            return items + ([f"/list/{number + 1}"] if number < 30 else [])
+        return []
+
+    crawl = Crawl(shop).run()
+    assert len(crawl.visited) == 31 * 21
+    assert not crawl.spent
+
+
+@pytest.mark.parametrize("is_finite", [True, False])
+def test_a_long_chain_is_let_through_once_a_made_up_name_is_not_there(is_finite: bool) -> None:
+    crawl = Crawl(next_pages, is_finite=is_finite).run()
+    if is_finite:
+        assert len(crawl.visited) == 1_001
+        assert not crawl.spent
+    else:
+        assert len(crawl.visited) <= 2 * PATIENCE
+        assert crawl.spent
+    assert sum(section.probes for section in crawl.sections.all.values()) <= MAX_PROBES * 2
+
+
+def test_a_maze_elsewhere_on_the_host_does_not_spend_a_young_section() -> None:
+    crawl = Crawl(maze).run()
+    sections = crawl.sections
+    assert sections.verdict(chain(IN_MAZE), 5) is Soundness.SPENT
+    for number in range(12):
+        tail = f"/stories/story-{number}"
+        verdict = sections.verdict(chain(tail), 2)
+        assert verdict is not Soundness.SPENT
+        sections.learn(chain(tail), verdict, 1.0, [chain(f"/stories/story-{number + 1}")])
+
+
+def test_the_host_of_a_seed_is_not_touched_by_its_domain() -> None:
+    sections = Sections(PATIENCE, {})
+    draw = random.Random(1)
+    for _ in range(2 * PATIENCE):
+        host = f"h{draw.getrandbits(40):x}.a.test"
+        found = [chain("/", f"h{draw.getrandbits(40):x}.a.test", is_root=False) for _ in range(8)]
+        here = chain("/", host, is_root=False)
+        verdict = sections.verdict(here, 3)
+        if verdict is Soundness.SPENT:
+            break
+        sections.learn(here, verdict, 1.0, found)
+    assert sections.verdict(chain("/", "new.a.test", is_root=False), 3) is Soundness.SPENT
+    assert "hosts of this domain" in sections.figures(chain("/", "new.a.test", is_root=False)[:1])
+    assert sections.verdict(chain("/", "www.a.test"), 3) is Soundness.SOUND
+
+
+def test_visits_under_way_are_as_good_as_charged() -> None:
+    sections = Sections(PATIENCE, {})
+    for number in range(40):
+        found = [chain("/", f"h{number}x{each}.a.test", is_root=False) for each in range(8)]
+        here = chain("/", f"h{number}.a.test", is_root=False)
+        sections.learn(here, sections.verdict(here, 3), 1.0, found)
+    new = chain("/", "new.a.test", is_root=False)
+    assert sections.verdict(new, 3) is Soundness.DOUBTFUL
+    sections.under_way = PATIENCE
+    assert sections.verdict(new, 3) is Soundness.SPENT
+
+
+def test_what_was_charged_more_goes_further_behind() -> None:
+    sections = Crawl(maze).run(most=40).sections
+    section = sections.all[sections.finest(chain(IN_MAZE))]
+    doubts = []
+    for section.charged in (0.0, 15.9, 16.0, 63.0, 64.0, 1_000.0):
+        doubts.append(sections.doubt_of(chain(IN_MAZE)))
+    assert doubts == [1, 1, 2, 2, 3, 3]
+
+
+# ---- samples
+
+
+def test_about_one_in_twenty_is_visited_all_the_same_up_to_a_bound() -> None:
+    sections = Crawl(maze).run().sections
+    spent = chain(IN_MAZE)
+    before = sections.samples
+    taken = [sections.wants_sample(spent) for _ in range(100)]
+    assert 100 / HELD_BACK_PER_SAMPLE - 2 <= sum(taken) <= 100 / HELD_BACK_PER_SAMPLE + 2
+    taken += [sections.wants_sample(spent) for _ in range(5_000)]
+    assert sections.samples == before + sum(taken) <= FREE_SAMPLES + sections.sound / 40 + 1
+
+
+def test_a_section_is_sure_after_enough_samples() -> None:
+    sections = Crawl(maze).run().sections
+    spent = chain(IN_MAZE)
+    assert not sections.is_sure(spent)
+    for _ in range(SURE_HELD_BACK):
+        sections.wants_sample(spent)
+    assert sections.is_sure(spent)
+    assert sections.all[sections.finest(spent)].samples >= SURE_SAMPLES
+
+
+# ---- charges
+
+
+def test_what_ends_after_all_gets_its_charges_back() -> None:
+    def wiki(tail: str) -> list[str]:
+        draw = random.Random(tail)
+        return [f"/item/{draw.randrange(400)}" for _ in range(12)]
+
+    crawl = Crawl(wiki).run()
+    assert len(crawl.visited) == 401
+    assert Soundness.DOUBTFUL in crawl.verdicts
+    template = crawl.sections.all["a.test/item/{n}$"]
+    assert template.charged < PATIENCE / 2
+    for number in range(400, 500):
+        here = chain(f"/item/{number}")
+        crawl.sections.learn(here, crawl.sections.verdict(here, 2), 1.0, [])
+    assert template.charged == 0.0
+    assert crawl.sections.verdict(chain("/item/1000"), 2) is Soundness.SOUND
+
+
+def test_what_was_given_back_is_given_back_all_around() -> None:
+    crawl = Crawl(lambda tail: [f"/item/{random.Random(tail + str(each)).randrange(400)}" for each in range(12)]).run()
+    before = crawl.sections.all["a.test"].total
+    for number in range(400, 500):
+        here = chain(f"/item/{number}")
+        crawl.sections.learn(here, crawl.sections.verdict(here, 2), 1.0, [])
+    assert crawl.sections.all["a.test"].total <= before
+
+
+# ---- bounds, keeping
+
+
+def test_the_number_of_sections_is_bounded_and_the_grown_ones_stay() -> None:
+    sections = Crawl(maze).run().sections
+    for number in range(3 * MAX_SECTIONS):
+        name = "".join(random.Random(number).choices("abcdefghij", k=8))
+        sections.learn(chain(f"/{name}/{name[::-1]}"), Soundness.SOUND, 1.0, [chain(f"/{name}/x")])
+    assert len(sections.all) <= MAX_SECTIONS
+    assert sections.verdict(chain(IN_MAZE), 5) is Soundness.SPENT
+
+
+def test_kept_notes_say_the_same() -> None:
+    site = Site("a.test", PATIENCE)
+    crawl = Crawl(maze)
+    crawl.sections = site.sections
+    crawl.run()
+    site.note_root("a.test")
+    for _ in range(50):
+        site.sections.wants_sample(chain(IN_MAZE))
+    again = Site("a.test", PATIENCE, version=3, raw=site.encoded())
+    assert again.is_root("a.test")
+    assert (again.sections.samples, again.sections.sound) == (site.sections.samples, site.sections.sound)
+    for tail in (IN_MAZE, "/maze/1badcafe11"):
+        assert again.sections.verdict(chain(tail), 3) is site.sections.verdict(chain(tail), 3)
+        assert again.sections.figures(chain(tail)) == site.sections.figures(chain(tail))
+    assert len(site.encoded()) <= 6_000
+
+
+def test_notes_that_are_kept_after_every_visit_learn_as_well() -> None:
+    """As where workers take turns: what is met once must not begin anew each time."""
+    raw = b""
+    for number in range(30):
+        site = Site("a.test", PATIENCE, raw=raw)
+        here = chain(f"/item/{number}")
+        site.sections.learn(here, site.sections.verdict(here, 2), 1.0, [])
+        raw = site.encoded(keeps_all=True)
+    assert Site("a.test", PATIENCE, raw=raw).sections.all["a.test/item/{n}$"].visits == 30
+
+
+def test_an_alike_page_of_another_kind_promises_its_worth() -> None:
+    sections = Sections(PATIENCE, {})
+    for number in range(30):
+        sections.learn(chain(f"/item/{number}"), Soundness.SOUND, 1.0, [])
+    assert sections.promise(chain("/list/1"), chain("/item/99")) > 0.8
+    assert sections.promise(chain("/item/1"), chain("/item/99")) == 0.0
+    assert Sections(PATIENCE, {}).promise(chain("/list/1"), chain("/item/99")) == 0.0
