@@ -55,6 +55,13 @@ class SpreadContract(FrontierContract):
     test_what_is_settled_together_does_not_take_the_place_of_each_other = None  # type: ignore[assignment]
     test_a_host_that_begins_to_rest_makes_room_by_what_has_just_joined_its_queue = None  # type: ignore[assignment]
     test_a_busy_balanced_worker_begins_with_the_domain_it_has_had_least = None  # type: ignore[assignment]
+    # What waits until nothing else is left waits for its own partition.
+    test_what_a_put_off_visit_discovered_is_added = None  # type: ignore[assignment]
+    test_what_waits_comes_when_nothing_else_is_left_anywhere_the_oldest_first = None  # type: ignore[assignment]
+    test_a_lease_that_is_out_may_lead_further = None  # type: ignore[assignment]
+    test_a_host_that_rests_for_long_is_waited_for = None  # type: ignore[assignment]
+    test_what_is_added_later_goes_first = None  # type: ignore[assignment]
+    test_more_hosts_wait_than_have_places = None  # type: ignore[assignment]
 
 
 class TestRedisFrontier(SpreadContract):
