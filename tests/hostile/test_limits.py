@@ -24,7 +24,7 @@ LIMITS = {
     "max_redirects": 5,
     "max_url_length": 2048,
     "max_path_depth": 20,
-    "max_depth": 20,
+    "max_depth": 10_000,
     "max_links": 2_000,
     "max_links_per_domain": 300,
     "robots_cache_seconds": 86_400.0,

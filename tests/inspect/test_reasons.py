@@ -110,8 +110,8 @@ def explained(outcome: OutcomeKind, reason: Reason, **facts: float) -> Answer:
     [
         (Refusal.VARIANT, "known as", "traps = false"),
         (Refusal.MIRROR, "crawled as", "traps = false"),
-        (Refusal.ENDLESS, "so far", "patience = 1600, or traps = false"),
-        (Refusal.BARREN, "so far", "patience = 1600, or traps = false"),
+        (Refusal.ENDLESS, "so far", "patience = 1200, or traps = false"),
+        (Refusal.BARREN, "so far", "patience = 1200, or traps = false"),
     ],
 )
 def test_a_rule_against_endless_sites_is_told_with_its_figures(

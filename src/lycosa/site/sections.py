@@ -47,6 +47,8 @@ _FIRST_WORTH, _FIRST_DOUBT = 0.5, 0.4
 _STEEP, _SLOWING = 6, 0.25
 # What has no end in sight costs one request each. What is only worth nothing ends by itself: it costs less, and is
 # allowed as if it were worth something.
+# Whoever brings anything may be charged this much.
+_LEAST_ALLOWANCE = 40
 _IDLE_CHARGE, _IDLE_WORTH = 0.6, 0.12
 # What the sections around one may be charged in all, as a multiple of what it may be itself.
 _WIDER_FOLDER, _WIDER_HOST, _WIDER_DOMAIN = 1.3, 1.8, 0.9
@@ -218,7 +220,8 @@ class Sections:
         if self._is_idle(section):
             return self.patience * max(section.worth, _IDLE_WORTH)
         is_chain = section.is_finite and section.worth >= POOR and section.births < _MAX_CHAIN_BIRTHS
-        return self.patience * section.worth * (_FINITE_FACTOR if is_chain else 1)
+        allowed = self.patience * section.worth * (_FINITE_FACTOR if is_chain else 1)
+        return max(allowed, _LEAST_ALLOWANCE) if section.worth >= POOR else allowed
 
     def is_spent(self, section: SiteSection) -> bool:
         """Whether a section has been charged what it may be."""

@@ -8,8 +8,8 @@ from zlib import crc32
 
 # Runs of words that are kept of an answer; of a longer one a share of them, drawn by their hashes.
 SKETCH_NUMBERS = 512
-# What a page may say that the answer to a URL that cannot exist does not, in runs of words.
-MAX_OWN = 4
+# What a page may say that the answer to a URL that cannot exist does not, in runs of words; and what it may leave out.
+MAX_OWN, MAX_LEFT_OUT = 3, 4
 _SHINGLE_WORDS = 3
 # Shorter ones stand in every text.
 _MIN_OWN_LETTERS = 4
@@ -46,7 +46,7 @@ def is_soft_404(page: list[int], probe: list[int]) -> bool:
     limit = min(_end(page), _end(probe))
     ours = {number for number in page if number <= limit}
     theirs = {number for number in probe if number <= limit}
-    return len(ours - theirs) <= MAX_OWN and len(theirs - ours) <= MAX_OWN
+    return len(ours - theirs) <= MAX_OWN and len(theirs - ours) <= MAX_LEFT_OUT
 
 
 def _end(numbers: list[int]) -> int:
