@@ -87,7 +87,8 @@ class Crawled:
         rows = [row for folder in self.folders for row in evidence.pages(folder)]
         assert answered <= {row["url"] for row in rows if row["outcome"] in evidence.KEPT}
         assert all(evidence.invalid_warcs(folder) == [] for folder in self.folders)
-        self.report.allowed |= {"extra": extra, "late": extra}
+        # A machine that died may have kept a row that nobody settled: the page was visited once more.
+        self.report.allowed |= {"extra": extra, "late": extra, "doubled": extra}
         assert self.report.is_clean(), self.report.as_json()
 
 
