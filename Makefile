@@ -8,19 +8,20 @@ READY := .venv/.ready
 # Hundreds of processes are started by the tests: none of them shall compile lycosa's modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo wheels check test test-hostile test-sites fuzz coverage lint docs bench clean
+.PHONY: help demo wheels check test test-hostile test-sites fuzz coverage lint docs bench bench-guard bench-guard-keep clean
 
 help:
 	@echo "make demo    crawl a simulated web without a network, and compare with its truth"
 	@echo "make check   style, types and the tests that start no process, but for the longest: in a minute"
 	@echo "make test    all checks: style, types, all tests"
 	@echo "make test-hostile  everything hostile, the long tests too, as one table of guarantees (half an hour)"
-	@echo "make test-sites  65 made-up sites, good and endless, crawled by the real command (a quarter of an hour)"
-	@echo "make fuzz    random input for the compiled reader, guided by coverage, for a minute"
+	@echo "make test-sites  141 made-up sites, good and endless, crawled by the real command (half an hour)"
+	@echo "make fuzz    random input for the compiled parts, guided by coverage, for two minutes"
 	@echo "make coverage  the tests once more, with the lines and branches they reach (three times as long)"
 	@echo "make lint    style and types only"
 	@echo "make docs    write docs/commands.md, docs/settings.md and src/lycosa/keywords.py anew"
-	@echo "make bench   measure"
+	@echo "make bench   measure lycosa beside other crawlers"
+	@echo "make bench-guard  what each stage of a page costs, against bench/guard.json: in a minute (bench-guard-keep writes it)"
 	@echo "make wheels  build wheels for Linux x86-64 and arm64, without docker (four minutes)"
 	@echo "make clean   remove what was made"
 
@@ -59,6 +60,7 @@ test-sites: $(READY)
 
 fuzz: $(READY)
 	$(BIN)/python -m tests.fuzz.guided --seconds 60
+	$(BIN)/python -m tests.fuzz.hrefs --seconds 60
 
 coverage: $(READY)
 	$(BIN)/pytest --cov --cov-report=term
@@ -74,6 +76,14 @@ docs: $(RUNS)
 
 bench: $(RUNS)
 	$(BIN)/lycosa bench
+
+GUARD := $(BIN)/python -m lycosa.bench.guard --figures bench/guard.json --others tests/data/extraction
+
+bench-guard: $(RUNS)
+	$(GUARD)
+
+bench-guard-keep: $(RUNS)
+	$(GUARD) --keep
 
 clean:
 	rm -rf .venv .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache

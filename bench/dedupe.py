@@ -17,16 +17,10 @@ from pathlib import Path
 from time import perf_counter, process_time, thread_time
 
 from lycosa.bench.quality.duplicates import edited, found_of_planted, real_texts, simulated_texts
+from lycosa.dedupe.comparison import BANDS, SKETCH_BYTES, Signature
 from lycosa.dedupe.groups import THRESHOLD
 from lycosa.dedupe.rocks import RocksContentGroups
-from lycosa.dedupe.signature import (
-    BANDS,
-    SKETCH_BYTES,
-    Signature,
-    compiled_sign,
-    signature_of,
-    signature_of_arrays,
-)
+from lycosa.dedupe.signature import compiled_sign, signature_of, signature_of_arrays
 from lycosa.simweb.layout import PageRef
 
 DATA = Path(__file__).parents[2] / "shared" / "data"

@@ -13,14 +13,18 @@ import pytest
 
 # As fnmatch has it, from the folder of tests.
 STARTERS = (
+    "bench/test_bench.py::test_a_page_counts_once*",
+    "bench/test_bench.py::test_crawlers_take_turns*",
     "bench/test_bench.py::test_hosts_go_by_addresses*",
     "bench/test_bench.py::test_lycosa_is_credited*",
     "bench/test_bench.py::test_nobody_is_credited*",
+    "bench/test_bench.py::test_of_strewn_links*",
     "bench/test_quality.py::test_a_peer_answers*",
     "bench/test_quality.py::test_the_script_of_the_peers*",
     "bench/test_supervise.py::*",
     "cli/test_demo.py::*",
     "cli/test_dropped.py::*",
+    "cli/test_quick_start.py::*",
     "cli/test_reference.py::test_the_installed_command*",
     "cli/test_shared.py::*",
     "cli/test_status.py::test_a_crawl_on_a_medium*",
@@ -31,6 +35,8 @@ STARTERS = (
     "crawl/test_mending.py::*",
     "crawl/test_origins.py::*",
     "crawl/test_poison.py::*",
+    "crawl/test_runs.py::test_a_worker_that_is_killed*",
+    "crawl/test_runs.py::test_a_crawl_that_is_stopped*",
     "crawl/test_shortage.py::*",
     "crawl/test_start.py::*",
     "crawl/test_stop.py::*",

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "src" / "lycosa"
-GROUND = ("model", "clock", "errors", "ports", "outcome", "settings", "keywords")
+GROUND = ("model", "clock", "errors", "ports", "outcome", "settings", "keywords", "version")
 # From the ground up. A room may import what stands on lower floors, and within itself; the modules on the ground floor
 # are one room.
 FLOORS: tuple[tuple[str, ...], ...] = (
@@ -21,7 +21,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("robots", "site", "store", "frontier"),
     ("crawl", "inspect", "simweb"),
     ("process", "observe"),
-    ("build",),
+    ("wiring",),
     ("library", "audit", "bench"),
     ("__init__", "cli"),
 )

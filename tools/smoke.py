@@ -3,6 +3,8 @@
 from lycosa.dedupe import _native as signatures
 from lycosa.page import _native as pages
 from lycosa.page.content import extract
+from lycosa.site import _native as sites
+from lycosa.url import _native as links
 
 SENTENCE = "The spider waits at the edge of her burrow until the ground tells her that something walks there. "
 PAGE = f"""<!doctype html><title>Wolf spiders</title><nav><a href="/">Home</a> <a href="/all">All spiders</a></nav>
@@ -12,4 +14,4 @@ PAGE = f"""<!doctype html><title>Wolf spiders</title><nav><a href="/">Home</a> <
 content = extract(PAGE)
 assert SENTENCE.strip() in content.text, "the text of the article is not found"
 assert "Imprint" not in content.text, "what surrounds the article is taken for a part of it"
-print(f"whole: {pages.__file__}, {signatures.__file__}")
+print(f"whole: {pages.__file__}, {signatures.__file__}, {links.__file__}, {sites.__file__}")

@@ -4,7 +4,7 @@
         --figures src/lycosa/bench/quality/content_figures.json
     python tools/train_content.py ../shared/data --by-set --figures src/lycosa/bench/quality/content_figures.json
 
-Needs catboost, numpy and publicsuffixlist beside lycosa. Pages of one registered domain are always in the same
+Needs numba, numpy and publicsuffixlist beside lycosa. Pages of one registered domain are always in the same
 fold, so every figure printed is for sites that the judging model never saw. The features are those of the crawl: this
 script calls the same extension.
 
@@ -18,17 +18,18 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import struct
 import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from hashlib import sha256
+from multiprocessing import get_context
 from pathlib import Path
-from time import time
+from time import process_time
 from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
+from forests import Forest, Shape, fit
 from publicsuffixlist import PublicSuffixList
 
 from lycosa.bench.quality.scoring import SHINGLE, TOKEN, ScoreTally, shingles
@@ -36,8 +37,8 @@ from lycosa.bench.quality.sets import names_of, pages_of
 from lycosa.page import _native
 
 FOLDS = 5
-# Of pages with more blocks than this a part is drawn by lot: a table of a thousand cells teaches no more than 220.
-MAX_BLOCKS = 220
+# Of pages with more blocks than this a part is drawn by lot: a table of a thousand cells teaches no more than 180.
+MAX_BLOCKS = 180
 SEED = 7
 # Short blocks err without much harm; a page's blocks together weigh at most this.
 MAX_PAGE_WEIGHT = 3.0
@@ -195,29 +196,40 @@ def thin(page: Labelled) -> None:
 # Words
 
 
-def fit_words(pages: list[Labelled], kind: str) -> bytes:
-    """A weight from -127 to 127 for each slot of words: how much they speak for content, each site heard once."""
-    sites: dict[str, list[Labelled]] = {}
+@dataclass(frozen=True)
+class Heard:
+    """How much a site's pages say for and against each slot of words."""
+
+    content: Any
+    other: Any
+
+
+def hear(pages: list[Labelled], kind: str) -> dict[str, Heard]:
+    """Each site by itself."""
+    hits: dict[str, Any] = {}
+    misses: dict[str, Any] = {}
     for page in pages:
-        sites.setdefault(page.site, []).append(page)
-    content, other = np.zeros(_native.WEIGHTS), np.zeros(_native.WEIGHTS)
-    for own in sites.values():
-        hits, misses = np.zeros(_native.WEIGHTS), np.zeros(_native.WEIGHTS)
-        for page in own:
-            count_words(page, getattr(page, kind), hits, misses)
-        seen = hits + misses
-        # A word's first blocks on a site say the most: ten say little more than three.
-        heard = np.minimum(seen, 1) + np.log1p(np.maximum(seen - 1, 0)) * 0.5
-        share = np.divide(hits, seen, out=np.zeros_like(hits), where=seen > 0)
-        content += heard * share
-        other += heard * (1 - share)
+        if page.site not in hits:
+            hits[page.site], misses[page.site] = np.zeros(_native.WEIGHTS), np.zeros(_native.WEIGHTS)
+        count_words(page, getattr(page, kind), hits[page.site], misses[page.site])
+    return {site: heard_of(hits[site], misses[site]) for site in hits}
+
+
+def heard_of(hits: Any, misses: Any) -> Heard:
+    seen = hits + misses
+    # A word's first blocks on a site say the most: ten say little more than three.
+    heard = np.minimum(seen, 1) + np.log1p(np.maximum(seen - 1, 0)) * 0.5
+    share = np.divide(hits, seen, out=np.zeros_like(hits), where=seen > 0)
+    return Heard(heard * share, heard * (1 - share))
+
+
+def fit_words(heard: dict[str, Heard], unseen: set[str]) -> bytes:
+    """A weight from -127 to 127 for each slot of words: how much they speak for content, each site heard once."""
+    content = sum((site.content for name, site in heard.items() if name not in unseen), np.zeros(_native.WEIGHTS))
+    other = sum((site.other for name, site in heard.items() if name not in unseen), np.zeros(_native.WEIGHTS))
     prior = content.sum() / (content.sum() + other.sum())
     odds = np.log((content + 3 * prior) / (other + 3 * (1 - prior))) - np.log(prior / (1 - prior))
     return np.clip(np.round(odds * 24), -127, 127).astype(np.int8).tobytes()
-
-
-def fit_both_words(pages: list[Labelled]) -> tuple[bytes, bytes]:
-    return fit_words(pages, "words"), fit_words(pages, "classes")
 
 
 def count_words(page: Labelled, words: list[bytes], hits: Any, misses: Any) -> None:
@@ -230,108 +242,58 @@ def count_words(page: Labelled, words: list[bytes], hits: Any, misses: Any) -> N
 
 # Forests
 
+# A tree sees a quarter of the blocks, and a level asks one of a seventh of the features: other trees see the others.
+QUARTER = {"block_share": 0.25, "feature_share": 0.15}
+FIRST, SECOND = Shape(480, 0.055, **QUARTER), Shape(380, 0.045, **QUARTER)
 
-@dataclass(frozen=True)
-class Shape:
-    """How large a forest is and how fast it learns."""
-
-    trees: int
-    rate: float
-
-
-FIRST, SECOND = Shape(420, 0.06), Shape(320, 0.05)
-DEPTH = 6
+# What the processes that fit a forest each find in memory: columns, labels and weights of all blocks, and the blocks
+# that each of them learns from.
+_shared: dict[str, Any] = {}
 
 
-def fit_forest(columns: list[Any], pages: list[Labelled], shape: Shape, threads: int) -> Any:
-    from catboost import CatBoostClassifier, Pool
+def fit_forests(columns: list[Any], pages: list[Labelled], taught: list[Any], shape: Shape, processes: int) -> Any:
+    """A forest from each choice of blocks."""
+    _shared["columns"] = np.ascontiguousarray(np.concatenate(columns).T)
+    _shared["labels"] = np.clip(np.concatenate([page.labels for page in pages]), 0, 1)
+    _shared["weights"] = np.concatenate([page.weights for page in pages])
+    _shared["taught"] = [np.flatnonzero(blocks & (_shared["weights"] > 0)) for blocks in taught]
+    with get_context("fork").Pool(processes) as pool:
+        return pool.starmap(fit_one, [(shape, which) for which in range(len(taught))], chunksize=1)
 
-    started = time()
-    labels = np.concatenate([page.labels for page in pages])
-    weights = np.concatenate([page.weights for page in pages])
-    used = weights > 0
-    forest = CatBoostClassifier(
-        iterations=shape.trees,
-        learning_rate=shape.rate,
-        depth=DEPTH,
-        # Labels are shares, not yes or no.
-        loss_function="CrossEntropy",
-        boosting_type="Plain",
-        bootstrap_type="Bernoulli",
-        subsample=0.7,
-        rsm=0.2,
-        l2_leaf_reg=6,
-        border_count=64,
-        leaf_estimation_iterations=1,
-        score_function="L2",
-        random_seed=SEED,
-        thread_count=threads,
-        verbose=False,
-        allow_writing_files=False,
-    )
-    forest.fit(Pool(np.concatenate(columns)[used], label=np.clip(labels[used], 0, 1), weight=weights[used]))
-    print(f"{shape.trees} trees on {used.sum()} blocks: {time() - started:.0f} s", flush=True)
+
+def fit_one(shape: Shape, which: int) -> Forest:
+    started = process_time()
+    blocks = _shared["taught"][which]
+    forest = fit(_shared["columns"][:, blocks], _shared["labels"][blocks], _shared["weights"][blocks], shape, SEED)
+    print(f"{shape.trees} trees on {blocks.size} blocks: {process_time() - started:.0f} s", flush=True)
     return forest
 
 
-def forest_bytes(forest: Any) -> bytes:
-    """A forest as the extension reads it: features, borders and leaves as plain tables."""
-    import tempfile
-
-    with tempfile.NamedTemporaryFile(suffix=".json") as file:
-        forest.save_model(file.name, format="json")
-        model = json.loads(Path(file.name).read_text())
-    trees = model["oblivious_trees"]
-    scale, bias = model["scale_and_bias"]
-    features, borders, leaves = bytearray(), bytearray(), []
-    for tree in trees:
-        splits = tree["splits"] or []
-        for split in splits:
-            features.append(split["float_feature_index"])
-            borders.append(max(0, min(255, int(np.floor(split["border"])))))
-        # No value is above 255, so a missing level never changes the leaf.
-        features += bytes(DEPTH - len(splits))
-        borders += b"\xff" * (DEPTH - len(splits))
-        values = list(tree["leaf_values"]) * (1 << (DEPTH - len(splits)))
-        leaves += [value * scale for value in values[: 1 << DEPTH]]
-    tables = bytes(features) + bytes(borders)
-    tables += bytes(-len(tables) % 4)
-    head = struct.pack("<IIf", len(trees), DEPTH, bias[0] if isinstance(bias, list) else bias)
-    return head + tables + np.array(leaves, "<f4").tobytes()
-
-
-def model_bytes(words: tuple[bytes, bytes], first: Any, second: Any) -> bytes:
-    return b"lycosac1" + b"".join(words) + forest_bytes(first) + forest_bytes(second)
-
-
-def judge(forest: Any, columns: Any) -> Any:
-    return forest.predict_proba(columns)[:, 1].astype(np.float32)
+def model_bytes(words: tuple[bytes, bytes], first: Forest, second: Forest) -> bytes:
+    return b"lycosac1" + b"".join(words) + first.to_bytes() + second.to_bytes()
 
 
 # The steps
 
 
-def train(pages: list[Labelled], threads: int, *, folds_only: bool) -> tuple[list[bytes], bytes]:
+def train(pages: list[Labelled], processes: int, *, folds_only: bool) -> tuple[list[bytes], bytes]:
     """One model per fold, each ignorant of its fold, and the model of all pages."""
     held = [[page for page in pages if page.fold == fold] for fold in range(1 + max(page.fold for page in pages))]
-    unseen_sites = [{page.site for page in unseen} for unseen in held]
-    rest = [[page for page in pages if page.site not in sites] for sites in unseen_sites]
-    words = [fit_both_words(others) for others in rest]
+    unseen = [{page.site for page in own} for own in held] + ([] if folds_only else [set[str]()])
+    taught = [np.concatenate([np.full(page.count, page.site not in sites) for page in pages]) for sites in unseen]
+    texts, classes = hear(pages, "words"), hear(pages, "classes")
+    words = [(fit_words(texts, sites), fit_words(classes, sites)) for sites in unseen]
     for page in pages:
         page.columns = columns_of(_native.describe(page.html, *words[page.fold]))
-    firsts = [fit_forest([page.columns for page in others], others, FIRST, threads) for others in rest]
-    for forest, unseen in zip(firsts, held, strict=True):
-        give_scores(unseen, judge(forest, np.concatenate([page.columns for page in unseen])))
+    firsts = fit_forests([page.columns for page in pages], pages, taught, FIRST, processes)
+    for fold, own in enumerate(held):
+        give_scores(own, firsts[fold].judge(np.concatenate([page.columns for page in own]).T))
     for page in pages:
         around = columns_of(_native.describe(page.html, *words[page.fold], page.scores.tobytes()))
         page.second = np.concatenate([page.columns, around], axis=1)
-    seconds = [fit_forest([page.second for page in others], others, SECOND, threads) for others in rest]
+    seconds = fit_forests([page.second for page in pages], pages, taught, SECOND, processes)
     models = [model_bytes(*parts) for parts in zip(words, firsts, seconds, strict=True)]
-    if folds_only:
-        return models, b""
-    first = fit_forest([page.columns for page in pages], pages, FIRST, threads)
-    second = fit_forest([page.second for page in pages], pages, SECOND, threads)
-    return models, model_bytes(fit_both_words(pages), first, second)
+    return (models, b"") if folds_only else (models[:-1], models[-1])
 
 
 def columns_of(described: tuple[Any, ...]) -> Any:
@@ -369,7 +331,7 @@ def main() -> None:
     arguments.add_argument(
         "--by-set", action="store_true", help="leave out one set at a time, and add to the figures how it fares"
     )
-    arguments.add_argument("--threads", type=int, default=2)
+    arguments.add_argument("--processes", type=int, default=2)
     options = arguments.parse_args()
     pages = read_pages(options.data)
     (fold_by_set if options.by_set else set_folds)(pages)
@@ -383,7 +345,7 @@ def main() -> None:
         f"{len(pages)} pages of {len({page.site for page in pages})} sites, {sum(page.count for page in pages)} blocks",
         flush=True,
     )
-    models, model = train(pages, options.threads, folds_only=options.model is None)
+    models, model = train(pages, options.processes, folds_only=options.model is None)
     figures = measure(every, models)
     for name, (p, r, f1) in figures.items():
         print(f"{name:18} P {p:.3f} R {r:.3f} F1 {f1:.3f}")

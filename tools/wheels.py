@@ -24,7 +24,7 @@ import toolchain
 
 ROOT = Path(__file__).parent.parent
 OLDEST_PYTHON = (3, 11)
-EXTENSIONS = ("lycosa/page/_native", "lycosa/dedupe/_native")
+EXTENSIONS = ("lycosa/page/_native", "lycosa/dedupe/_native", "lycosa/url/_native", "lycosa/site/_native")
 # The machine's number in the head of an ELF file.
 ELF_MACHINES = {"x86_64": 62, "aarch64": 183}
 # Where pyenv and uv keep the Pythons that they do not put into PATH.

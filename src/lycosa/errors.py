@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import errno
 import os
+from typing import TYPE_CHECKING
 
-from lycosa.model import Failure, Reason, Refusal
+# Whoever only catches errors, as every command does, need not know what they are made of.
+if TYPE_CHECKING:
+    from lycosa.model import Failure, Reason
 
 # What a machine may have again later: room on its disk, a disk that works, descriptors, memory.
 _SHORT = (
@@ -74,6 +77,8 @@ class VisitError(LycosaError):
     @property
     def in_short(self) -> Reason:
         """What happened, the same for all to whom it happened: `connect`, `Connection refused`."""
+        from lycosa.model import Failure, Reason
+
         # Libraries begin with what they did and where, end with what went wrong, and add its number in brackets.
         last = self.detail.rpartition(":")[2].partition(" (")[0].strip()
         # Of a timeout they tell the milliseconds.
@@ -90,6 +95,8 @@ class NoSuchName(Unreachable):
 
     @property
     def in_short(self) -> Reason:
+        from lycosa.model import Reason, Refusal
+
         return Reason(Refusal.NAME)
 
 

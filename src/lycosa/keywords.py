@@ -32,6 +32,7 @@ class SettingsKeywords(TypedDict, total=False):
     max_wait_seconds: float
     open_networks: list[str]
     dns_servers: list[str]
+    connections_per_host: dict[str, int]
     connections: int
     http2: bool
     tls: Literal["verify", "record"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import tempfile
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
@@ -12,18 +13,19 @@ from typing import Any, Self, Unpack
 
 import msgspec
 
-from lycosa.build import LocalParts, make_worker
 from lycosa.crawl.dispatcher import CentralDispatcher, LocalDispatcher
 from lycosa.crawl.restart import kept_settings
 from lycosa.crawl.session import Ending, Session
 from lycosa.crawl.settlement import Kept
 from lycosa.errors import SettingsError
 from lycosa.keywords import SettingsKeywords
-from lycosa.model import Lease, OutcomeKind
+from lycosa.model import Lease, OutcomeKind, Settlement
 from lycosa.ports import Counts, CrawlFrontier
 from lycosa.settings import Settings, from_values
 from lycosa.store.folder import CrawlFolder
 from lycosa.url.canonical import parse_seeds
+from lycosa.wiring.crawl import LocalParts
+from lycosa.wiring.worker import make_worker
 
 # Visits waiting for the caller: when it is slow, the crawl waits for it. Those under way still come in.
 MAX_WAITING = 256
@@ -262,6 +264,11 @@ class _WaitingVisits:
             if self._visits.qsize() >= MAX_WAITING and not self._is_open:
                 self._room.clear()
 
+    @property
+    def free(self) -> int:
+        """How many more the caller may be kept waiting with."""
+        return sys.maxsize if self._is_open else MAX_WAITING - self._visits.qsize()
+
     async def room(self) -> None:
         """Return when the caller has not too much to do."""
         await self._room.wait()
@@ -290,10 +297,36 @@ class _PatientDispatcher(LocalDispatcher):
     def __init__(self, dispatcher: CentralDispatcher, waiting: _WaitingVisits) -> None:
         super().__init__(dispatcher, worker=0)
         self._waiting = waiting
+        self._under_way = 0
 
     async def take(self, limit: int) -> list[Lease]:
         await self._waiting.room()
-        return await super().take(limit)
+        leases, hosts = await super().take(limit), set[str]()
+        kept, surplus = list[Lease](), list[int]()
+        for lease in leases:
+            if lease.target.host in hosts and self._under_way >= self._waiting.free:
+                # Of a run, as much as the caller has time for.
+                surplus.append(lease.token)
+                continue
+            hosts.add(lease.target.host)
+            kept.append(lease)
+            self._under_way += 1
+        if surplus:
+            await super().give_back(surplus)
+        return kept
+
+    async def settle(self, settlements: Sequence[Settlement]) -> list[int]:
+        self._under_way -= len(settlements)
+        return await super().settle(settlements)
+
+    async def may_ask_at(self, token: int, address: str) -> bool:
+        is_permitted = await super().may_ask_at(token, address)
+        self._under_way -= not is_permitted
+        return is_permitted
+
+    async def give_back(self, tokens: Sequence[int]) -> None:
+        self._under_way -= len(tokens)
+        await super().give_back(tokens)
 
 
 def _page_of(kept: Kept) -> CrawledPage | None:

@@ -133,7 +133,10 @@ class Validators(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
 
 
 class Lease(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
-    """The right to one request, until a time. The token fences off whoever overslept."""
+    """The right to one request, until a time. The token fences off whoever overslept.
+
+    Several of one host are visited one after the other, in the order in which they were given out.
+    """
 
     token: int
     target: Target
@@ -147,6 +150,8 @@ class Lease(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     site_at: int = 0
     # By `machine_clock`: whoever slept past it sends nothing, since the host may be somebody else's. 0: no such time.
     begin_by: float = 0.0
+    # Of several leases of a host, the next visit may begin as soon as this one is over; else only if nothing was sent.
+    at_once: bool = False
 
 
 class OutcomeKind(IntEnum):

@@ -1,4 +1,4 @@
-"""The interfaces between the parts. An implementation is chosen in `build.py` and nowhere else."""
+"""The interfaces between the parts. An implementation is chosen in `wiring/` and nowhere else."""
 
 from __future__ import annotations
 
@@ -46,7 +46,11 @@ class Frontier(Protocol):
         """Make targets known; those known already change nothing. Returns how many were new. Durable on return."""
 
     async def take(self, worker: int, limit: int) -> list[Lease]:
-        """Up to `limit` leases for hosts of this worker that may be visited now; one per host. May be empty."""
+        """Leases of up to `limit` hosts of this worker that may be visited now. May be empty.
+
+        Mostly one per host. Those of a host that come together, or while others of it are out, are a run: the worker
+        visits one after the other, as long as nothing that happens gives the host reason to rest (`Lease.at_once`).
+        """
 
     async def settle(self, settlements: Sequence[Settlement]) -> list[int]:
         """Record how visits ended, with what they discovered, as one atomic durable write.
@@ -60,8 +64,8 @@ class Frontier(Protocol):
         If not, the lease is given back as if it had not been, and comes again when the address is free.
         """
 
-    async def give_back(self, token: int) -> None:
-        """End a lease under which nothing was sent: as if it had not been."""
+    async def give_back(self, tokens: Sequence[int]) -> None:
+        """End leases under which nothing was sent: as if they had not been."""
 
     async def is_finished(self) -> bool:
         """Nothing is queued, leased or delayed, or the page limit is reached and no lease is out."""
@@ -154,7 +158,7 @@ class CrawlFrontier(Frontier, Duplicates, Protocol):
     def crawl_key(self) -> bytes: ...
 
     def listen(self, tell: Callable[[], None]) -> None:
-        """Be told when something may have become available without anything that was asked here."""
+        """Be told when something may have become available, perhaps before whoever asked for it has an answer."""
 
     def give_up(self) -> None:
         """Wait no longer for a backend that does not answer."""
@@ -164,15 +168,15 @@ class Dispatcher(Protocol):
     """What a worker needs of the rest of the crawl."""
 
     async def take(self, limit: int) -> list[Lease]:
-        """At least one lease, waiting for it if need be; none when the crawl is over."""
+        """Leases of at least one host and at most `limit`, waiting if need be; none when the crawl is over."""
 
     async def settle(self, settlements: Sequence[Settlement]) -> list[int]: ...
 
     async def may_ask_at(self, token: int, address: str) -> bool:
         """Whether the request of this lease may go to this address now; if not, the lease is gone."""
 
-    async def give_back(self, token: int) -> None:
-        """Nothing was sent under this lease, and nothing will be."""
+    async def give_back(self, tokens: Sequence[int]) -> None:
+        """Nothing was sent under these leases, and nothing will be."""
 
     async def pause(self, reason: str) -> None:
         """Tell the operator why nothing is sent at present; without a reason, that it goes on."""

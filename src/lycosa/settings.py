@@ -82,7 +82,13 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         list[str], "Networks (CIDR) that are fetched from although they are not public, for intranets and tests."
     ] = []
     dns_servers: Annotated[list[str], "Name servers as address or address:port; the system's if empty."] = []
-    connections: Annotated[Positive, "Open requests per worker."] = 512
+    connections_per_host: Annotated[
+        dict[str, Positive],
+        "For hosts of your own only: requests at once, where no pause is kept; to others they are an attack. Else 1.",
+    ] = {}
+    connections: Annotated[
+        Count, "Open requests per worker; 0: one per active host, as far as descriptors and memory go."
+    ] = 0
     http2: Annotated[bool, "Whether HTTP/2 is spoken where TLS offers it."] = True
     tls: Annotated[Literal["verify", "record"], "verify: a bad certificate is a failure; record: fetch anyway."] = (
         "verify"
@@ -187,8 +193,8 @@ def load(path: Path | None, changes: dict[str, Any]) -> Settings:
 
 
 def load_kept(path: Path, changes: dict[str, Any]) -> Settings:
-    """The settings that a crawl was last run with; its file names all of them, so an empty one has been damaged."""
-    values = _read(path)
+    """The settings that a crawl was last run with; its file names all of them, so none is in an empty one."""
+    values = _read(path) if path.exists() else {}
     if not values:
         raise SettingsError(f"{path}: the settings of this crawl are gone; write them anew, or name a file with -c")
     return from_values(values | changes)
@@ -223,6 +229,10 @@ def from_values(values: Mapping[str, Any]) -> Settings:
     settings = msgspec.convert(values, Settings)
     if settings.min_delay_seconds > settings.max_delay_seconds:
         raise SettingsError("min_delay_seconds is longer than max_delay_seconds")
+    if settings.connections_per_host and (settings.min_delay_seconds or settings.delay_factor):
+        raise SettingsError(
+            "connections_per_host is for hosts without pauses: set min_delay_seconds and delay_factor to 0"
+        )
     return settings
 
 

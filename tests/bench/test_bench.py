@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from urllib.request import urlopen
+from xml.etree import ElementTree
 
 import msgspec
 import pytest
+from msgspec.structs import replace as changed
 from rich.console import Console
 
+from lycosa.bench.chart import chart
 from lycosa.bench.contestants import PEER_NAMES, Contestant, Job, Launch, lycosa_on, peers
 from lycosa.bench.install import Cache, checked_names
 from lycosa.bench.report import markdown, show
 from lycosa.bench.run import BenchPlan, BenchRow, Result, Run, bench, measure
-from lycosa.bench.web import BenchWeb, many_hosts
+from lycosa.bench.supervise import Generation
+from lycosa.bench.web import BenchWeb, WebKind, many_hosts
+from lycosa.cli.bench import worker_counts
 from lycosa.errors import SettingsError
+from lycosa.simweb import PageRef
+from lycosa.simweb.layout import Layout
 
 
 def nobody(_: str) -> None:
@@ -24,10 +32,11 @@ def nobody(_: str) -> None:
 
 
 def test_lycosa_is_credited_with_what_the_server_saw(tmp_path: Path) -> None:
-    plan = BenchPlan(hosts=20, pages=5, max_seconds=60, folder=tmp_path)
+    plan = BenchPlan(hosts=20, pages=5, max_seconds=60, folder=tmp_path, webs=("navigation",))
     result = bench(plan, [lycosa_on("many", workers=1)], nobody)
     run = result.rows[0].runs[0]
-    summary = msgspec.json.decode((tmp_path / "lycosa-many-1" / "output.txt").read_bytes().splitlines()[-1])
+    output = tmp_path / "navigation-many-lycosa-1-1" / "output.txt"
+    summary = msgspec.json.decode(output.read_bytes().splitlines()[-1])
     assert (run.exit_code, run.is_cut, run.trouble) == (0, False, "")
     assert run.pages == run.claimed == summary["pages"] == 100
     assert (run.robots, run.requests, run.repeated) == (20, 120, 0)
@@ -35,6 +44,17 @@ def test_lycosa_is_credited_with_what_the_server_saw(tmp_path: Path) -> None:
     assert run.cpu_seconds > 0
     assert run.peak_bytes > 10_000_000
     assert 2_800_000 <= run.page_bytes <= 2_900_000
+    parent, forkserver, workers = run.generations
+    assert (parent.processes, forkserver.processes, workers.processes) == (1, 1, 1)
+    assert parent.cpu_seconds + forkserver.cpu_seconds + workers.cpu_seconds == pytest.approx(run.cpu_seconds)
+    assert min(each.cpu_seconds for each in run.generations) > 0
+    assert min(each.largest_bytes for each in run.generations) > 1_000_000
+
+
+def test_of_strewn_links_only_so_many_pages_are_fetched(tmp_path: Path) -> None:
+    plan = BenchPlan(hosts=4, pages=5, max_seconds=60, folder=tmp_path, webs=("strewn",))
+    run = bench(plan, [lycosa_on("many", workers=1)], nobody).rows[0].runs[0]
+    assert (run.exit_code, run.pages, run.claimed, run.trouble) == (0, 20, 20, "")
 
 
 def fetching(paths: tuple[str, ...], claims: int) -> Contestant:
@@ -62,6 +82,38 @@ def test_nobody_is_credited_with_pages_it_did_not_fetch(tmp_path: Path) -> None:
         assert (run.pages, run.requests) == (0, 1)
 
 
+def test_a_page_counts_once_under_whatever_name(tmp_path: Path) -> None:
+    plan = many_hosts(1, 5, kind="strewn")
+    layout = Layout(plan)
+    path = next(path for page in range(1, 99) if "&" in (path := layout.path(PageRef(0, page))[1:]))
+    stem, _, query = path.partition("?")
+    one, other = query.split("&")
+    names = (path, f"{stem}?{other}&{one}", f"{path}&utm_source=mail", f"{stem}?{one}9&{other}x")
+    with BenchWeb(plan, tmp_path / "log") as web:
+        run = measure(fetching(names, claims=9), web, tmp_path, 30)
+    assert (web.size, run.pages, run.requests, run.repeated) == (5, 1, 4, 2)
+
+
+def test_crawlers_take_turns() -> None:
+    said: list[str] = []
+    one, other = (replace(fetching(("",), claims=1), name=name) for name in ("one", "other"))
+    plan = BenchPlan(hosts=1, pages=1, repeat=3, webs=("navigation",))
+    result = bench(plan, [one, other], said.append)
+    assert [line.split(":")[0].strip() for line in said[1:]] == ["one", "other"] * 3
+    assert [len(row.runs) for row in result.rows] == [3, 3]
+
+
+def test_whoever_must_be_told_when_to_stop_is_told(tmp_path: Path) -> None:
+    whole = Job("http://a/", 100, tmp_path)
+    part = Job("http://a/", 100, tmp_path, is_part=True, page_bytes=28_000.4)
+    ours, (wget2, scrapy) = lycosa_on("many"), peers(Cache(tmp_path), ("wget2", "scrapy"))
+    assert "--max-pages" not in ours.launch(whole).command
+    assert ours.launch(part).command[-2:] == ["--max-pages", "100"]
+    assert not [word for word in wget2.launch(whole).command if word.startswith("--quota")]
+    assert "--quota=2800040" in wget2.launch(part).command
+    assert (scrapy.launch(whole).command[-1], scrapy.launch(part).command[-1]) == ("1100", "100")
+
+
 def test_hosts_go_by_addresses_so_that_nobody_needs_a_resolver(tmp_path: Path) -> None:
     with BenchWeb(many_hosts(3, 2), tmp_path / "log") as web:
         assert web.seed.startswith("http://127.1.0.1:")
@@ -78,7 +130,7 @@ def test_a_crawler_that_is_not_installed_is_a_row_that_says_how(tmp_path: Path) 
     missing = [peer for peer in peers(Cache(tmp_path), PEER_NAMES) if peer.name != "wget2"]
     assert all("lycosa bench --install" in peer.missing for peer in missing)
     result = bench(BenchPlan(hosts=1, pages=1), missing, nobody)
-    assert [row.runs for row in result.rows] == [[], [], []]
+    assert [row.runs for row in result.rows] == [[]] * 6
     assert "| scrapy | not installed: lycosa bench --install |" in markdown(result)
 
 
@@ -96,17 +148,66 @@ def run_of(pages: int, cpu_seconds: float) -> Run:
     )  # fmt: skip
 
 
-def test_a_report_shows_the_best_run_the_spread_and_the_ratio() -> None:
-    ours = BenchRow(crawler="lycosa", web="many", does="", runs=[run_of(1000, 1.0), run_of(1000, 0.5)])
-    theirs = BenchRow(crawler="scrapy", web="many", does="", runs=[run_of(1000, 10.0)])
-    result = Result(
-        machine="Linux", python="3.11", cores=2, lycosa="0.1", hosts=10, pages_per_host=100, repeat=2, max_seconds=9,
-        rows=[ours, theirs],
+def result_of(*rows: BenchRow) -> Result:
+    return Result(
+        machine="Linux", python="3.11", cores=2, lycosa="0.1", hosts=10, pages_per_host=100, repeat=3, max_seconds=9,
+        rows=list(rows),
     )  # fmt: skip
+
+
+def row_of(crawler: str, *runs: Run, web: WebKind = "navigation", workers: int = 0) -> BenchRow:
+    return BenchRow(crawler=crawler, web=web, hosts="many", does="", runs=list(runs), workers=workers)
+
+
+def test_a_report_shows_the_median_run_the_spread_and_the_ratio_of_each_web() -> None:
+    ours = row_of("lycosa", run_of(1000, 1.0), run_of(1000, 0.2), run_of(1000, 0.5))
+    theirs = row_of("scrapy", run_of(1000, 10.0))
+    strewn = [row_of("lycosa", run_of(100, 1.0), web="strewn"), row_of("scrapy", run_of(50, 1.0), web="strewn")]
+    result = result_of(ours, theirs, *strewn)
     text = markdown(result)
-    assert "| lycosa | 1,000 | 1,000 | 2.0 | 500 | 0.50 | 2,000 | 1,000-2,000 | 10 | 28 | 0 | 1 |" in text
+    assert "| lycosa | 1,000 | 1,000 | 2.0 | 500 | 0.50 | 2,000 | 1,000-5,000 | 10 | 28 | 0 | 1 |" in text
     assert "| scrapy | 1,000 | 1,000 | 2.0 | 500 | 10.00 | 100 | 100-100 | 10 | 28 | 0 | 20.00 x |" in text
+    assert "- navigation, many hosts: lycosa has 20.00 x the pages per CPU-second of Scrapy" in text
+    assert "- strewn, many hosts: lycosa has 2.00 x the pages per CPU-second of Scrapy" in text
     console = Console(file=StringIO(), width=160)
     show(result, console)
     assert isinstance(console.file, StringIO)
     assert "20.00 x" in console.file.getvalue()
+
+
+def test_a_crawler_with_fewer_pages_in_its_time_is_compared_by_cpu() -> None:
+    cut = changed(run_of(100, 100.0), is_cut=True)
+    text = markdown(result_of(row_of("lycosa", run_of(1000, 10.0)), row_of("scrapy", cut)))
+    assert "| scrapy | 100 (cut) |" in text
+    assert "| 100.00 x |" in text
+
+
+def test_a_report_tells_what_workers_and_parent_cost() -> None:
+    def run(workers: int) -> Run:
+        parts = [Generation(1, 0.2, 30_000_000, 30_000_000), Generation(1, 0.1, 5_000_000, 5_000_000)]
+        parts.append(Generation(workers, 0.7, 90_000_000, 40_000_000))
+        return changed(run_of(1000, 1.0), generations=parts)
+
+    text = markdown(result_of(row_of("lycosa", run(1), workers=1), row_of("lycosa", run(2), workers=2)))
+    assert "| lycosa, 2 | 1,000 |" in text
+    assert "| 1 | 1,000 | 1,000 | 200 | 100 | 700 | 10 | 30 | 40 | 90 |" in text
+    assert "| 2 | 1,000 | 1,000 | 200 | 100 | 700 | 10 | 30 | 40 | 90 |" in text
+
+
+def test_a_chart_has_a_bar_for_each_crawler_of_many_hosts() -> None:
+    ours = row_of("lycosa", run_of(1000, 1.0), run_of(1000, 0.5), run_of(1000, 0.6))
+    alone = BenchRow(crawler="wget2", web="navigation", hosts="one", does="", runs=[run_of(1000, 0.1)])
+    missing = row_of("crawlee")
+    drawn = chart(result_of(ours, row_of("scrapy", run_of(1000, 10.0)), missing, alone))
+    texts = [element.text for element in ElementTree.fromstring(drawn).iter() if element.tag.endswith("}text")]
+    assert "1,667" in texts
+    assert "100, lycosa is 16.7 x" in texts
+    assert drawn.count("class='ours'") == drawn.count("class='theirs'") == drawn.count("class='spread'") == 1
+    assert "prefers-color-scheme: dark" in drawn
+
+
+def test_numbers_of_workers_are_read_and_others_refused() -> None:
+    assert worker_counts("1,2,4,2") == [1, 2, 4]
+    for wrong in ("", "two", "1,-2"):
+        with pytest.raises(SettingsError, match="--workers"):
+            worker_counts(wrong)

@@ -44,6 +44,18 @@ def test_cpu_time_of_a_process_left_behind_is_counted(tmp_path: Path) -> None:
     assert usage.cpu_seconds >= 0.6
 
 
+def test_each_generation_has_its_own_share(tmp_path: Path) -> None:
+    grandchild = _BURN.format(seconds=0.6)
+    child = _BURN.format(seconds=0.3) + "\n" + _START.format(how="run", code=grandchild)
+    usage = run(tmp_path, _START.format(how="run", code=child) + "\n" + _BURN.format(seconds=0.9))
+    command, started, further = usage.generations
+    assert (command.processes, started.processes, further.processes) == (1, 1, 1)
+    assert command.cpu_seconds >= 0.8
+    assert further.cpu_seconds >= 0.5
+    assert sum(each.cpu_seconds for each in usage.generations) == pytest.approx(usage.cpu_seconds)
+    assert min(each.peak_bytes for each in usage.generations) > 1_000_000
+
+
 def test_memory_is_that_of_all_processes_together(tmp_path: Path) -> None:
     hold = "import time; held = b'x' * 60_000_000; time.sleep(1.5)"
     both = f"import subprocess, sys\nother = subprocess.Popen([sys.executable, '-c', {hold!r}])\n{hold}\nother.wait()"

@@ -8,7 +8,8 @@ from typing import get_type_hints
 import msgspec
 import pytest
 
-from lycosa.cli.main import COMMANDS, main, make_parser
+from lycosa.cli.commands import COMMANDS
+from lycosa.cli.main import main, make_parser
 from lycosa.cli.reference import KEYWORDS, commands_markdown, keywords_module, known_settings, settings_markdown
 from lycosa.keywords import SettingsKeywords
 from lycosa.settings import HELP, Settings, from_values

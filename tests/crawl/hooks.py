@@ -11,7 +11,7 @@ import pytest
 _GUARD = """
 import sys
 
-if {"lycosa.build", "lycosa.cli.main"} & set(sys.orig_argv):
+if {"lycosa.wiring", "lycosa.cli.main"} & set(sys.orig_argv):
     import importlib, inspect, os, signal, time
 """
 

@@ -6,12 +6,13 @@ from typing import Any
 
 import msgspec
 
-from lycosa.build import make_discovery
-from lycosa.crawl.discovery import Discovery, Remembered
+from lycosa.crawl.discovery import Discovery
 from lycosa.model import Kind, Page, RawLink, Target
 from lycosa.page.sitemap import Sitemap, SitemapEntry, SitemapKind
 from lycosa.settings import Settings
 from lycosa.url.canonical import parse_seeds
+from lycosa.url.remembered import Remembered
+from lycosa.wiring.worker import make_discovery
 
 SEED = Target("http://a.test/", "a.test", b"seed")
 

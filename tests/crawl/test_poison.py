@@ -28,7 +28,7 @@ from .test_visits import page
 HOOK = """
 import sys
 
-if "lycosa.build" in sys.orig_argv:
+if {"lycosa.wiring", "lycosa.cli.main"} & set(sys.orig_argv):
     import os, signal
     from lycosa.page.parser import PageParser
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from itertools import pairwise
 
 import pytest
@@ -55,6 +56,48 @@ async def test_an_answer_that_never_comes_means_that_nothing_is_allowed(web: Han
     web.behave("http://a.test/robots.txt", say_nothing)
     assert await crawl(seed, first_byte_seconds=0.2, fetch_seconds=0.5) == {seed: "refused"}
     assert paths(web) == []
+
+
+_RULES = b"User-agent: *\nAllow: /\n" + b"# nothing to see here\n" * 200 + b"Disallow: /\n"
+
+
+@pytest.mark.parametrize("damage", ["a bit", "half of it"])
+async def test_rules_whose_coding_is_damaged_mean_that_nothing_is_allowed(
+    web: HandWeb, crawl: HandCrawl, damage: str
+) -> None:
+    coded = bytearray(gzip.compress(_RULES))
+    if damage == "half of it":
+        del coded[len(coded) // 2 :]
+    else:
+        coded[-6] ^= 1
+    headers = {"Content-Type": "text/plain", "Content-Encoding": "gzip"}
+    web.page("http://a.test/robots.txt", bytes(coded), headers=headers)
+    seed = web.page("http://a.test/", page())
+    assert await crawl(seed) == {seed: "refused"}
+    assert paths(web) == []
+    assert (crawl.row(seed)["reason"], crawl.row(seed)["detail"]) == ("robots-unreachable", "content-coding")
+
+
+async def test_rules_that_broke_off_mean_that_nothing_is_allowed(web: HandWeb, crawl: HandCrawl) -> None:
+    async def break_off(exchange: ServedExchange) -> None:
+        exchange.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5000\r\n\r\n" + _RULES[:1000])
+        exchange.close()
+
+    seed = web.page("http://a.test/", page())
+    web.behave("http://a.test/robots.txt", break_off)
+    assert await crawl(seed) == {seed: "refused"}
+    assert paths(web) == []
+    assert crawl.row(seed)["detail"] == "reset"
+
+
+async def test_a_client_error_that_broke_off_is_one_still(web: HandWeb, crawl: HandCrawl) -> None:
+    async def break_off(exchange: ServedExchange) -> None:
+        exchange.send(b"HTTP/1.1 404 Not Found\r\nContent-Length: 5000\r\n\r\nnot here")
+        exchange.close()
+
+    seed = web.page("http://a.test/", page())
+    web.behave("http://a.test/robots.txt", break_off)
+    assert await crawl(seed) == {seed: "stored"}
 
 
 async def test_a_redirect_within_the_host_is_followed_to_the_rules(web: HandWeb, crawl: HandCrawl) -> None:

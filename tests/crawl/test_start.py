@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from lycosa import Crawler, build
+from lycosa import Crawler
 from lycosa.crawl import session
 from lycosa.crawl.session import NO_CONTACT, _is_at_home
 from lycosa.errors import SettingsError
@@ -21,6 +21,7 @@ from lycosa.settings import Settings
 from lycosa.simweb import HandWeb
 from lycosa.store.folder import CrawlFolder
 from lycosa.url.canonical import parse_seeds
+from lycosa.wiring import crawl as wiring
 
 from . import evidence
 from .conftest import hand_settings
@@ -88,6 +89,21 @@ def test_settings_that_are_gone_are_an_error_and_never_defaults(tmp_path: Path) 
     assert command("http://127.0.0.1:9/", "--folder", str(tmp_path)).returncode == 2
 
 
+@pytest.mark.parametrize("damage", ["gone", "empty"])
+async def test_pages_without_their_settings_are_crawled_on_by_a_file_that_is_named(
+    web: HandWeb, space: Path, damage: str
+) -> None:
+    await crawler_of(web, some_pages(web, 2), space / "c").run()
+    kept, other = space / "c" / "lycosa.toml", space / "other.toml"
+    shutil.copy(kept, other)
+    kept.unlink() if damage == "gone" else kept.write_bytes(b"")
+    with pytest.raises(SettingsError, match="the settings of this crawl are gone"):
+        await crawler_of(web, [], space / "c").run()
+    refused = command("--folder", str(space / "c"))
+    assert (refused.returncode, "name a file with -c" in refused.stderr) == (2, True)
+    assert command("--folder", str(space / "c"), "-c", str(other)).returncode == 0
+
+
 async def test_a_damaged_table_is_said_in_a_sentence_and_made_anew(web: HandWeb, space: Path) -> None:
     seeds = some_pages(web, 2)
     await crawler_of(web, seeds, space / "c").run()
@@ -110,7 +126,7 @@ class Killed(BaseException):
 async def test_seeds_that_a_killed_crawl_did_not_plant_are_planted_by_the_next(
     web: HandWeb, space: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plant, calls = build.seed_targets, count(1)
+    plant, calls = wiring.seed_targets, count(1)
 
     def killed_at_the_third(settings: Settings, seeds: Any, key: bytes) -> Any:
         if next(calls) == 3:
@@ -120,20 +136,20 @@ async def test_seeds_that_a_killed_crawl_did_not_plant_are_planted_by_the_next(
     seeds = some_pages(web, 7)
     with monkeypatch.context() as patch:
         patch.setattr(session, "SEEDS_AT_ONCE", 2)
-        patch.setattr(build._Wiring, "seed_targets", staticmethod(killed_at_the_third))
+        patch.setattr(wiring._Wiring, "seed_targets", staticmethod(killed_at_the_third))
         with pytest.raises(Killed):
             await crawler_of(web, seeds, space / "c").run()
     assert (await crawler_of(web, [], space / "c").run()).pages == 7
 
 
 async def test_seeds_are_planted_once(web: HandWeb, space: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plant, planted = build.seed_targets, list[str]()
+    plant, planted = wiring.seed_targets, list[str]()
 
     def noted(settings: Settings, seeds: Any, key: bytes) -> Any:
         planted.extend(seed.url for seed in seeds)
         return plant(settings, seeds, key)
 
-    monkeypatch.setattr(build._Wiring, "seed_targets", staticmethod(noted))
+    monkeypatch.setattr(wiring._Wiring, "seed_targets", staticmethod(noted))
     first, second = some_pages(web, 2)
     for seeds in ([first], [first], [], [second], [second, first]):
         await crawler_of(web, seeds, space / "c").run()

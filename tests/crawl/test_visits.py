@@ -552,9 +552,9 @@ async def test_a_revisit_notices_new_content_and_equal_content(web: HandWeb, cra
 
 async def revisit(crawl: HandCrawl, *seeds: str) -> dict[str, str]:
     """What `--revisit` does: every page is queued once more."""
-    from lycosa.build import open_frontier
     from lycosa.clock import steady_clock
     from lycosa.settings import from_values
+    from lycosa.wiring.crawl import open_frontier
 
     from .conftest import hand_settings
 

@@ -94,6 +94,17 @@ async def test_a_redirect_and_a_sitemap_are_asked_again(web: HandWeb, crawl: Han
     assert paths(found, web) == {"a.site.test/", "a.site.test/listed", "c.other.test/"}
 
 
+async def test_what_was_in_a_closed_network_is_asked_for_once_that_is_open(web: HandWeb, crawl: HandCrawl) -> None:
+    web.robots("a.site.test", "User-agent: *\nDisallow: /2")
+    seed = furnish(web)
+    narrow: dict[str, Any] = {"scope": "host", "open_networks": []}
+    assert await crawl(seed, **narrow) == {seed: "refused"}
+    found = await crawl(**{**narrow, "open_networks": ["127.0.0.0/8"]})
+    assert paths(found, web) == {"a.site.test/", "a.site.test/1"}
+    # By the rules that could not be read before.
+    assert [request.path for request in web.requests] == ["/robots.txt", "/", "/1"]
+
+
 def test_what_was_left_as_a_trap_is_asked_for_where_there_are_to_be_none(tmp_path: Path) -> None:
     seeds = parse_seeds(["http://a/"])
     old, new = Reach.of(Settings(), seeds), Reach.of(Settings(traps=False), seeds)

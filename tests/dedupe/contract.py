@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 
+from lycosa.dedupe.comparison import GROUP_BYTES, NO_SIGNATURE, Signature
 from lycosa.dedupe.groups import MAX_LEADERS_PER_BAND, ContentGroups
-from lycosa.dedupe.signature import GROUP_BYTES, NO_SIGNATURE, Signature, signature_of
+from lycosa.dedupe.signature import signature_of
 
 WORDS = [f"word{number}" for number in range(4000)]
 

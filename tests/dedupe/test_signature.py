@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.dedupe.signature import BANDS, NO_SIGNATURE, SKETCH_BYTES, Signature, signature_of, similarity
+from lycosa.dedupe.comparison import BANDS, NO_SIGNATURE, SKETCH_BYTES, Signature, similarity
+from lycosa.dedupe.signature import signature_of
 
 WORDS = [f"word{number}" for number in range(4000)]
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from lycosa.build import open_frontier
 from lycosa.errors import SettingsError
 from lycosa.frontier.embedded import memory_frontier
 from lycosa.frontier.rules import FrontierRules
 from lycosa.settings import Settings
+from lycosa.wiring.crawl import open_frontier
 
 from .contract import FrontierContract
 from .stage import FakeClock, OpenFrontier

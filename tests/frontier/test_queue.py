@@ -60,9 +60,10 @@ class Stored:
         self.write(batch)
 
     def next_in(self, lane: Lane, *, is_last_first: bool = False) -> tuple[Spot, Target]:
-        self.load(self.queue.head_key(lane, is_last_first=is_last_first))
-        found = self.queue.next_in(lane, is_last_first=is_last_first)
-        assert found
+        while not (found := self.queue.next_in(lane, is_last_first=is_last_first)):
+            key = self.queue.head_key(lane, is_last_first=is_last_first)
+            assert not self.queue.has(key), "what is there is found"
+            self.load(key)
         target = target_of(found[1], "a", lane.rank)
         assert target
         return found[0], target
@@ -438,3 +439,43 @@ def test_a_long_life_of_a_queue() -> None:
             queues.the_store_has_the_same_and_nothing_else()
     finally:
         queues.teardown()
+
+
+@given(
+    pushed=st.integers(1, 90),
+    given_out=st.integers(1, 70),
+    draw=st.randoms(use_true_random=False),
+    is_last_first=st.booleans(),
+    is_restarted=st.booleans(),
+)
+def test_what_is_given_out_may_leave_in_any_order(
+    pushed: int, given_out: int, draw: Random, *, is_last_first: bool, is_restarted: bool
+) -> None:
+    stored = Stored()
+    stored.push(*(page(f"a/{number}") for number in range(pushed)))
+    (lane,) = stored.record.lanes
+    left = [f"a/{number}" for number in range(pushed)]
+    out: list[tuple[Spot, str]] = []
+    for _ in range(min(given_out, pushed)):
+        spot, target = stored.next_in(lane, is_last_first=is_last_first)
+        stored.queue.give(spot)
+        out.append((spot, target.url.removeprefix("http://")))
+    expected = left[::-1] if is_last_first else left
+    assert [path for _, path in out] == expected[: len(out)]
+    draw.shuffle(out)
+    for number, (spot, path) in enumerate(out):
+        if draw.random() < 0.1:
+            stored.queue.put_back(spot)
+            continue
+        stored.remove(spot)
+        left.remove(path)
+        if draw.random() < 0.3:
+            stored.push(page(f"a/new{number}"))
+            left.append(f"a/new{number}")
+    assert stored.record.queued == len(left)
+    if is_restarted:
+        stored.restart()
+    else:
+        stored.queue.trim()
+    assert [stored.pop() for _ in left] == left
+    assert stored.rows == {}

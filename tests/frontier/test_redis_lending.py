@@ -187,7 +187,7 @@ async def test_what_was_handed_over_and_not_begun_is_free_at_once(crew: Crew) ->
     lent = [lease for _, lease in (await take_all(crew))[second] if first.redis._has_lease(lease.token)]
     assert lent
     for lease in lent:
-        await second.frontier.give_back(lease.token)
+        await second.frontier.give_back([lease.token])
     await crew.meet()
     again = {lease.target.host for some in (await take_all(crew)).values() for _, lease in some}
     assert again == {lease.target.host for lease in lent}

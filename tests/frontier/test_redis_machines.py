@@ -150,7 +150,7 @@ async def test_nothing_more_is_leased_of_what_is_beyond_a_share_however_many_joi
     under_way: dict[int, Lease] = {}
     for lease in await first.take_all():
         if under_way.setdefault(first.redis._ready_crawl.partition_of(lease.target.host), lease) is not lease:
-            await first.frontier.give_back(lease.token)
+            await first.frontier.give_back([lease.token])
     assert len(under_way) == 16
     for name in "bcd":
         await crew.join(name)

@@ -124,7 +124,7 @@ class SpreadWalk(RedisWalk):
     def in_order(self, leases: list[Lease]) -> list[Lease]:
         return sorted(leases, key=lambda lease: lease.target.host)
 
-    def settle(self, draw: Random, names: list[str]) -> None:
+    def settle(self, draw: Random, names: list[tuple[str, int]]) -> None:
         """One by one: within a batch, what is for other partitions goes before the rest, in whatever order it came."""
         for name in names:
             super().settle(draw, [name])

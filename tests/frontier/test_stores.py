@@ -24,7 +24,8 @@ from lycosa.frontier.records import block_key, due_key, encode
 from lycosa.frontier.rocks import known
 from lycosa.frontier.rocks.database import KNOWN, Database
 from lycosa.frontier.rocks.known import FILE_NAME
-from lycosa.frontier.rocks.tables import RocksReader, RocksTables
+from lycosa.frontier.rocks.reader import RocksReader
+from lycosa.frontier.rocks.tables import RocksTables
 from lycosa.frontier.tables import DELAYED, HISTORY, HOSTS, META, QUEUE, WAITING, Batch, Reader, Tables
 from lycosa.model import Target
 

@@ -151,7 +151,8 @@ class TwinWalk(Walk):
 def rules_of(order: Order, seen: Any, delay: float, limit: int, **others: Any) -> FrontierRules:
     return replace(
         RULES,
-        pace=replace(PACE, min_delay_seconds=delay),
+        # Without a pause, hosts are given out in runs.
+        pace=replace(PACE, min_delay_seconds=delay, delay_factor=10.0 * delay),
         order=order,
         seen=seen,
         seen_error=0.1 if seen == "exact" else 1e-9,

@@ -1,7 +1,7 @@
 """A random walk over frontiers under one clock: what workers may do and what may happen to them, likely or not.
 
 Whatever happens, all frontiers tell the same story; and it keeps the promises that need no second frontier to be
-checked: one lease per host, a pause after each, nothing lost, tables that add up.
+checked: one worker per host, a pause after each visit, nothing lost, tables that add up.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
+from itertools import count
 from random import Random
 from typing import Any, Protocol, TypeVar
 from unittest.mock import patch
@@ -112,14 +113,15 @@ class Twin(Protocol):
 
 
 class Walk:
-    """All twins do the same; `leases` are theirs, by host."""
+    """All twins do the same; `leases` are theirs, by host and in the order in which they were given out."""
 
     def __init__(self, twins: list[Twin], chosen: FrontierRules, origins: list[str]) -> None:
         self.twins = twins
         self.chosen = chosen
         self.origins = origins
         self.clock = FakeClock()
-        self.leases: dict[str, list[Lease]] = {}
+        self.leases: dict[tuple[str, int], list[Lease]] = {}
+        self._serial = count()
         self.spent: list[list[Lease]] = []
         self.known: set[bytes] = set()
         self.named: set[bytes] = set()  # known for another name of theirs
@@ -170,13 +172,16 @@ class Walk:
     def take(self, worker: int, limit: int = 1000) -> int:
         given = [self.in_order(self._taken(twin.frontier, worker, limit)) for twin in self.twins]
         self._forget_expired()
+        out = {host for host, _ in self.leases}
         for leases in zip(*given, strict=True):
             first = leases[0]
             assert all(self.told_by(lease) == self.told_by(first) for lease in leases)
             host = first.target.host
-            assert host not in self.leases, "one lease per host"
+            if host in out:
+                assert first.at_once, "more of a host while some are out, where no pause is kept"
+                assert self._worker_of[host] == worker, "one worker per host"
             assert self.clock() >= self.free_at.get(host, 0.0), "no host is asked too soon"
-            self.leases[host] = list(leases)
+            self.leases[host, next(self._serial)] = list(leases)
             self._worker_of[host] = worker
         return len(given[0])
 
@@ -194,7 +199,15 @@ class Walk:
         return leases
 
     def told_by(self, lease: Lease) -> tuple[object, ...]:
-        return (lease.target, lease.expires_at, lease.robots_at, lease.validators, lease.address, lease.site_at)
+        return (
+            lease.target,
+            lease.expires_at,
+            lease.robots_at,
+            lease.validators,
+            lease.address,
+            lease.site_at,
+            lease.at_once,
+        )
 
     def may_ask_at(self, draw: Random) -> None:
         """Some leases find their hosts at an address; all must agree on whether it is free."""
@@ -203,19 +216,21 @@ class Walk:
                 if not self._ask_at(name, draw.choice(ADDRESSES)):
                     self.spent.append(self.leases.pop(name))
             elif draw.random() < 0.2:
-                self._same_by_lease(name, lambda frontier, token: frontier.give_back(token))
+                self._same_by_lease(name, lambda frontier, token: frontier.give_back([token]))
                 self.spent.append(self.leases.pop(name))
 
-    def _ask_at(self, name: str, address: str) -> bool:
+    def _ask_at(self, name: tuple[str, int], address: str) -> bool:
         return self._same_by_lease(name, lambda frontier, token: frontier.may_ask_at(token, address))
 
-    def _same_by_lease(self, name: str, work: Callable[[EmbeddedFrontier, int], Coroutine[Any, Any, T]]) -> T:
+    def _same_by_lease(
+        self, name: tuple[str, int], work: Callable[[EmbeddedFrontier, int], Coroutine[Any, Any, T]]
+    ) -> T:
         leases = self.leases[name]
         answers = [self.run(work(twin.frontier, lease.token)) for twin, lease in zip(self.twins, leases, strict=True)]
         assert all(answer == answers[0] for answer in answers)
         return answers[0]
 
-    def settle(self, draw: Random, names: list[str]) -> None:
+    def settle(self, draw: Random, names: list[tuple[str, int]]) -> None:
         """Several in one call, as workers do; what they discover overlaps."""
         ended = [self.leases.pop(name) for name in names]
         self.spent += ended
@@ -254,7 +269,7 @@ class Walk:
     def _forget(self, is_gone: Callable[[Lease], bool]) -> None:
         for name in [name for name, leases in self.leases.items() if is_gone(leases[0])]:
             self.spent.append(self.leases.pop(name))
-            self._rest(name)
+            self._rest(name[0])
 
     def _forget_expired(self) -> None:
         self._forget(lambda lease: lease.expires_at <= self.clock())

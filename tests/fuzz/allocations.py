@@ -7,6 +7,7 @@ have come without it; nothing else, and nothing is lost.
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -33,10 +34,9 @@ def calls(extension: Extension, page: bytes) -> list[tuple[Callable[..., Any], t
     ]
 
 
-def fail_each(extension: Extension, call: Callable[..., Any], arguments: tuple[Any, ...], *, goes_on: bool) -> int:
+def fail_each(told: ctypes.PyDLL, call: Callable[..., Any], arguments: tuple[Any, ...], *, goes_on: bool) -> int:
     """How many allocations a call makes. Each of them fails in a call of its own, `goes_on`: with all after it."""
     expected = call(*arguments)
-    told = extension.told
     at = 0
     while True:
         at += 1
@@ -69,7 +69,7 @@ def main() -> int:
     for page in corpus():
         for call, arguments in calls(extension, page):
             for goes_on in (False, True):
-                failed += fail_each(extension, call, arguments, goes_on=goes_on)
+                failed += fail_each(extension.told, call, arguments, goes_on=goes_on)
                 live = extension.told.live_allocations()
                 call(*arguments)
                 assert extension.told.live_allocations() <= live + MAX_SPARE

@@ -48,24 +48,30 @@ class Extension(NamedTuple):
     told: ctypes.PyDLL
 
 
-def build_instrumented(place: Path) -> Path:
-    """The compiled reader with sanitizers, coverage and allocations that can fail."""
-    instrument, extension = place / "instrument.o", place / "page.so"
+def build_instrumented(place: Path, *folders: Path) -> Path:
+    """The compiled reader, or what is in other folders, with sanitizers, coverage and allocations that can fail."""
+    instrument, extension = place / "instrument.o", place / "_native.so"
     include = f"-I{sysconfig.get_path('include')}"
     subprocess.run(
         ["gcc", "-std=gnu11", "-O2", "-fPIC", "-c", include, str(INSTRUMENT), "-o", str(instrument)], check=True
     )
-    build(extension, *PAGE, flags=FLAGS, objects=(str(instrument),))
+    build(extension, *(folders or PAGE), flags=FLAGS, objects=(str(instrument),))
     return extension
 
 
 def open_instrumented(path: Path) -> Extension:
+    native, told = load_instrumented(path)
+    return Extension(native, native.Model((HOME / "page/content/content.model").read_bytes()), told)
+
+
+def load_instrumented(path: Path) -> tuple[Any, ctypes.PyDLL]:
+    """The extension, and what `instrument.c` tells of it."""
     native, told = load(path), ctypes.PyDLL(str(path))
     told.new_edges.restype = ctypes.c_size_t
     told.call_with_failure.restype = ctypes.py_object
     told.call_with_failure.argtypes = [ctypes.py_object, ctypes.py_object, ctypes.c_ssize_t, ctypes.c_int]
     told.failures.restype = told.live_allocations.restype = ctypes.c_ssize_t
-    return Extension(native, native.Model((HOME / "page/content/content.model").read_bytes()), told)
+    return native, told
 
 
 def corpus() -> list[bytes]:
@@ -76,7 +82,7 @@ def corpus() -> list[bytes]:
 # Changes
 
 
-def changed(draw: random.Random, pages: list[bytes]) -> bytes:
+def changed(draw: random.Random, pages: list[bytes], pieces: list[str] = MARKUP_PIECES) -> bytes:
     """One of the pages with a few changes: pieces put in, cut out, repeated, taken from another page, bytes turned."""
     data = bytearray(draw.choice(pages))
     for _ in range(draw.choice([1, 1, 2, 3, 6])):
@@ -84,7 +90,7 @@ def changed(draw: random.Random, pages: list[bytes]) -> bytes:
         until = min(len(data), at + draw.choice([1, 3, 10, 50]))
         match draw.randrange(6):
             case 0 | 1:
-                data[at:at] = draw.choice(MARKUP_PIECES).encode()
+                data[at:at] = draw.choice(pieces).encode("utf-8", "ignore")
             case 2:
                 del data[at:until]
             case 3:

@@ -80,14 +80,17 @@ def harmed(model: bytes, draw: random.Random) -> bytes:
     return bytes(data)
 
 
-def feed(page: Path, dedupe: Path, seconds: float) -> int:
+def feed(page: Path, dedupe: Path, site: Path, seconds: float) -> int:
     """Try inputs until the time is over; returns how many."""
     from lycosa.dedupe import signature
     from lycosa.model import RawLink
+    from lycosa.site.novelty import LineMemory, LineSets
 
     native, model_bytes = load(page), (HOME / "page/content/content.model").read_bytes()
     model = native.Model(model_bytes)
     signature.compiled_sign = load(dedupe).sign
+    notes = load(site)
+    lines, plain = LineMemory(notes.Lines), LineMemory(LineSets)
     draw, until, tried = random.Random(), time.monotonic() + seconds, 0
     while time.monotonic() < until:
         text = markup(draw)
@@ -98,6 +101,11 @@ def feed(page: Path, dedupe: Path, seconds: float) -> int:
             native.lay_out(text)
             native.describe(text)
             signature.signature_of(text)
+            assert lines.news_in(text, text[:40]) is plain.news_in(text, text[:40])
+            words = text.split()
+            notes.link_bits(
+                words, draw.choice(["", "/", "<"]), tuple(words[: draw.randrange(3)]), draw.choice([0, 9, 64])
+            )
             if tried % 20 == 0:
                 native.Model(harmed(model_bytes, draw)).extract(text)
         except (UnicodeEncodeError, ValueError):
@@ -107,15 +115,17 @@ def feed(page: Path, dedupe: Path, seconds: float) -> int:
 
 
 def main() -> int:
-    if len(sys.argv) == 4:
-        print(f"{feed(Path(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3])):,} inputs, no memory error")
+    if len(sys.argv) == 5:
+        page, dedupe, site = map(Path, sys.argv[1:4])
+        print(f"{feed(page, dedupe, site, float(sys.argv[4])):,} inputs, no memory error")
         return 0
     seconds = sys.argv[1] if len(sys.argv) > 1 else "30"
     with tempfile.TemporaryDirectory() as place:
-        page, dedupe = Path(place, "page.so"), Path(place, "dedupe.so")
+        page, dedupe, site = (Path(place, f"{name}.so") for name in ("page", "dedupe", "site"))
         build(page, *PAGE)
         build(dedupe, HOME / "dedupe/native")
-        command = [sys.executable, "-m", "tests.fuzz.sanitized", str(page), str(dedupe), seconds]
+        build(site, HOME / "site/native")
+        command = [sys.executable, "-m", "tests.fuzz.sanitized", str(page), str(dedupe), str(site), seconds]
         return subprocess.run(command, env=environment(), cwd=HOME.parents[1], check=False).returncode
 
 

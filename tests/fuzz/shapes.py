@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 TEXT = st.text(max_size=60)
 BYTES = st.binary(max_size=400)
 
-_URL_PIECES = [
+URL_PIECES = [
     "http:", "https:", "//", "/", "\\", "?", "#", "@", ":", "[", "]", "%", "%2F", "%00", "%zz", "..", ".", "a",
     "A.test", "xn--", "xn--a", "\u00df", "\u3002", "\uff0e", "127.0.0.1", "0x7f.1", "::1", "80", "0", "99999",
     "user:pw@", " ", "\t", "\n", "\0", "\ud800", "\u202e", "&", "=", ";", "+", "~", "|", "^", "{", "}", "\u200d",
     "\U0001f600", "a" * 70,
 ]  # fmt: skip
-URLS = st.lists(st.sampled_from(_URL_PIECES) | TEXT, max_size=12).map("".join)
+URLS = st.lists(st.sampled_from(URL_PIECES) | TEXT, max_size=12).map("".join)
 BASES = st.sampled_from(["http://a.test/x/y?q#f", "https://b.test:8443/", "http://[::1]/", "http://a.test/" + "p/" * 9])
 
 MARKUP_PIECES = [

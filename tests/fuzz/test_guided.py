@@ -1,4 +1,4 @@
-"""The compiled reader under sanitizers: a short guided run, the same each time, and memory that runs out.
+"""The compiled parts under sanitizers: short guided runs, the same each time, and memory that runs out.
 
 A longer run: `make fuzz`, docs/how-to/fuzz.md.
 """
@@ -13,15 +13,22 @@ from pathlib import Path
 import pytest
 
 from .guided import MAX_BYTES, build_instrumented, corpus
+from .hrefs import LINKS
 from .sanitized import HOME, environment
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="there is no compiler")
 INPUTS = 1_000
+PAGES_OF_LINKS = 600
 
 
 @pytest.fixture(scope="module")
 def extension(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_instrumented(tmp_path_factory.mktemp("instrumented"))
+
+
+@pytest.fixture(scope="module")
+def link_extension(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_instrumented(tmp_path_factory.mktemp("instrumented_links"), LINKS)
 
 
 def run(module: str, *arguments: str) -> str:
@@ -49,6 +56,16 @@ def test_changed_pages_do_no_harm(extension: Path, tmp_path: Path) -> None:
 
 def test_memory_that_runs_out_is_a_memory_error(extension: Path) -> None:
     assert "MemoryError was all" in run("allocations", str(extension))
+
+
+def test_changed_links_are_decided_as_by_the_memo(link_extension: Path) -> None:
+    said = run("hrefs", "--extension", str(link_extension), "--inputs", str(PAGES_OF_LINKS), "--seed", "1")
+    assert said.startswith(f"{PAGES_OF_LINKS:,} pages")
+    assert " 0 of them" not in said
+
+
+def test_memory_that_runs_out_on_links_is_a_memory_error(link_extension: Path) -> None:
+    assert "MemoryError was all" in run("hrefs", "--extension", str(link_extension), "--allocations")
 
 
 def test_the_pages_to_begin_with_are_text() -> None:

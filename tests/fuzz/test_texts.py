@@ -9,7 +9,6 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.build import make_discovery
 from lycosa.errors import VisitError
 from lycosa.fetch.head import HeadLimits, read_head, request_lines, split_url
 from lycosa.frontier.rules import host_of_origin
@@ -26,6 +25,7 @@ from lycosa.settings import Settings
 from lycosa.url.canonical import ParsedUrl, parse, parse_seed
 from lycosa.url.domain import registered_domain
 from lycosa.url.rules import RISKY_RULES, CanonicalRules, dedup_key
+from lycosa.wiring.worker import make_discovery
 
 from .conftest import fuzz
 from .shapes import BASES, CONTENT_TYPES, HEAD_LINES, MARKUP, PATHS, ROBOTS, TEXT, URLS, XML, encoded

@@ -134,7 +134,7 @@ async def test_a_maze_ends_also_where_the_operator_named_it() -> None:
 
 async def test_a_maze_that_one_site_links_to_ends_sooner() -> None:
     walk = await Walk(behind_a_door(maze), DOOR).run()
-    assert found_on(walk, "site.test") <= 450
+    assert found_on(walk, "site.test") <= 480
     assert set(walk.reasons) == {Refusal.ENDLESS}
 
 
@@ -205,7 +205,7 @@ async def test_what_is_in_doubt_comes_behind_the_rest_of_its_host() -> None:
     walk = await Walk(site, "http://site.test/").run()
     last_item = max(at for at, url in enumerate(walk.asked) if "/item/" in url)
     assert sum("/item/" in url for url in walk.asked) == 21 * 20
-    assert sum("/maze/" in url for url in walk.asked[:last_item]) <= 100
+    assert sum("/maze/" in url for url in walk.asked[:last_item]) <= 160  # of which a third while nobody could tell
 
 
 async def test_what_the_operator_named_is_asked_for_whatever_was_learnt() -> None:

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from lycosa.build import make_discovery, make_judge, seed_targets
 from lycosa.crawl.discovery import Discovery
 from lycosa.frontier.rules import is_last_first, rank_of
 from lycosa.model import (
@@ -36,6 +35,8 @@ from lycosa.settings import from_values
 from lycosa.site.judge import Learnt, SiteJudge
 from lycosa.url.canonical import parse_seeds
 from lycosa.url.domain import registered_domain
+from lycosa.wiring.crawl import seed_targets
+from lycosa.wiring.worker import make_discovery, make_judge
 
 KEY = bytes(16)
 
@@ -177,7 +178,8 @@ class Walk:
         page = html_page(answer)
         if target.kind is Kind.PROBE:
             self.probes.append(target.url)
-            self.judge.learn_probe(lease, answer.status, page.text if answer.status == 200 else "")
+            found = self.discovery.of_page(target, page)[1] if answer.status == 200 else []
+            self.judge.learn_probe(lease, answer.status, page.text if answer.status == 200 else "", found)
             return Read(response, [])
         if answer.location:
             return Moved(response, *self.discovery.of_redirect(target, answer.location))

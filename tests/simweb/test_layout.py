@@ -115,3 +115,22 @@ def test_versions_follow_one_another_without_gaps() -> None:
     versions = [layout.version(ref, moment) for moment in moments]
     assert [version.number for version in versions] == list(range(21))
     assert all(now.next_change_after == after.changed_after for now, after in pairwise(versions))
+
+
+def test_few_strewn_links_have_been_met_before() -> None:
+    layout = Layout(WebPlan.named("strewn", hosts=10, pages_per_host=2_000))
+    seen: set[PageRef] = set()
+    new = links = 0
+    for number in range(100):
+        found = {link.to for link in layout.links(PageRef(number % 10, 20 * number))}
+        new += len(found - seen)
+        links += len(found)
+        seen |= found
+    assert links == 53 * 100
+    assert new > 0.7 * links
+    assert len({to.host for to in seen}) == 10
+
+
+@pytest.mark.parametrize("path", ["/forum/topic?id=3", "/forum/topic?page=1", "/products/?item=3", "/?id=1&page=x"])
+def test_a_path_without_a_page_leads_nowhere_where_links_are_strewn(path: str) -> None:
+    assert Layout(WebPlan.named("strewn")).page_at(0, path) is None

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from hashlib import sha1
+
 import pytest
 
 from lycosa.simweb import PageKind, PageRef, TruePage, Truth, WebPlan
 from lycosa.simweb.layout import Layout
 from lycosa.simweb.render import Renderer, relative
 from lycosa.simweb.truth import truth_of
-from lycosa.simweb.web import seeds_of
+from lycosa.simweb.web import seeds_of, url_of
 
 from .reading import Read, read_page
 
@@ -20,13 +22,20 @@ class Web:
         self.renderer = Renderer(self.layout, PORT)
         self._read: dict[tuple[str, int], Read] = {}
 
-    def bytes_of(self, url: str, version: int = 0) -> bytes:
+    def ref(self, url: str) -> PageRef:
         name, _, path = url.removeprefix("http://").partition(f":{PORT}")
         host = self.layout.names.host_named(name)
         assert host is not None
         ref = self.layout.page_at(host, path)
-        assert ref is not None
-        return b"".join(self.renderer.page(ref, version))
+        assert ref is not None, url
+        return ref
+
+    def bytes_of(self, url: str, version: int = 0) -> bytes:
+        return b"".join(self.renderer.page(self.ref(url), version))
+
+    def plain(self, url: str) -> str:
+        """The URL by which the truth knows the page."""
+        return url_of(self.layout, PORT, self.ref(url))
 
     def read(self, page: TruePage, version: int = 0) -> Read:
         if (page.url, version) not in self._read:
@@ -123,6 +132,51 @@ def test_a_bench_page_has_28_kilobytes_and_53_anchors() -> None:
     for page in web.pages():
         assert 28_000 <= len(web.bytes_of(page.url)) < 29_000
         assert web.read(page).anchors == 53
+
+
+@pytest.fixture(scope="module")
+def strewn() -> Web:
+    return Web(WebPlan.named("strewn", hosts=6, pages_per_host=400))
+
+
+def test_strewn_links_lead_to_the_true_pages_under_many_names(strewn: Web) -> None:
+    names = set()
+    for page in list(strewn.truth.pages.values())[::20]:
+        read = strewn.read(page)
+        assert read.anchors == 53
+        assert {strewn.plain(url) for url in read.links} == set(page.links), page.url
+        assert read.canonical == page.url
+        names |= read.links - set(page.links)
+    assert any("utm_source=" in name for name in names)
+    assert any("page=2&id=" in name for name in names)
+    assert any("&colour=" in name for name in names)
+
+
+def test_a_page_has_the_same_bytes_under_each_of_its_names(strewn: Web) -> None:
+    url = next(url for url in strewn.truth.pages if "?id=" in url)
+    path, _, query = url.partition("?")
+    one, other = query.split("&")
+    for name in (f"{path}?{other}&{one}", f"{path}?utm_source=mail&{other}&{one}"):
+        assert strewn.bytes_of(name) == strewn.bytes_of(url)
+
+
+@pytest.mark.parametrize(
+    ("profile", "digest"),
+    [
+        ("clean", "202a431d04893e6598e76f629114d0217d9756c2"),
+        ("mixed", "6e54510b9988e81777cf6cd6da08cbef7a49056e"),
+        ("traps", "0a2dd584cfe65cf27e0efe5a0f52826ca32e10b9"),
+        ("bench", "7f37f1e6c8fdc2f05de607aa28177d876b49db53"),
+    ],
+)
+def test_a_web_is_what_it_was_in_earlier_versions(profile: str, digest: str) -> None:
+    # Figures of different days are compared: a web that changes, changes them.
+    layout = Layout(WebPlan.named(profile, hosts=12, pages_per_host=20))
+    renderer = Renderer(layout, PORT)
+    seen = sha1(usedforsecurity=False)
+    for ref in (PageRef(host, page) for host in range(12) for page in range(20)):
+        seen.update(layout.path(ref).encode() + b"".join(renderer.page(ref, 0)) + repr(layout.links(ref)).encode())
+    assert seen.hexdigest() == digest
 
 
 def test_another_seed_is_another_web() -> None:

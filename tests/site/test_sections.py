@@ -46,14 +46,15 @@ class Crawl:
         self.verdicts: list[Soundness] = []
 
     def run(self, first: str = "/", most: int = 5_000) -> Crawl:
-        known = {first}
+        known = {first: ""}
         sound, doubtful = deque([(first, 0)]), deque[tuple[str, int]]()
         while (sound or doubtful) and len(self.visited) < most:
             is_behind = not sound
             is_last_first = is_behind and len(self.visited) % 2 == 0
             tail, depth = doubtful.pop() if is_last_first else (doubtful if is_behind else sound).popleft()
             sections, its_chain = self.sections, chain(tail, self.host)
-            verdict = sections.verdict(its_chain, depth)
+            source = chain(known[tail], self.host) if known[tail] else ()
+            verdict = sections.verdict(its_chain, depth, source)
             if verdict is Soundness.SPENT:
                 self.spent.append(tail)
                 continue
@@ -63,10 +64,13 @@ class Crawl:
             self.visited.append(tail)
             self.verdicts.append(verdict)
             new = [each for each in dict.fromkeys(self.links(tail)) if each not in known]
-            known.update(new)
-            sections.learn(its_chain, verdict, self.worth, [chain(each, self.host) for each in new])
-            if verdict is Soundness.DOUBTFUL and sections.wants_probe(its_chain) and self.is_finite:
-                sections.note_missing(its_chain)
+            known.update(dict.fromkeys(new, tail))
+            found = [chain(each, self.host) for each in new]
+            sections.learn(its_chain, verdict, self.worth, found, source=source)
+            if verdict is Soundness.DOUBTFUL and sections.wants_probe(its_chain):
+                sections.note_asked(its_chain, 1)
+                if self.is_finite:
+                    sections.note_missing(its_chain)
             sound.extend((each, depth + 1) for each in new)
         return self
 
@@ -152,6 +156,162 @@ def test_a_long_chain_is_let_through_once_a_made_up_name_is_not_there(is_finite:
     assert sum(section.probes for section in crawl.sections.all.values()) <= MAX_PROBES * 2
 
 
+@pytest.mark.parametrize("is_finite", [True, False])
+def test_a_large_dense_site_is_let_through_once_a_made_up_name_is_not_there(is_finite: bool) -> None:
+    def wiki(tail: str) -> list[str]:
+        draw = random.Random(tail)
+        return [f"/wiki/{draw.randrange(12_000)}" for _ in range(12)]
+
+    crawl = Crawl(wiki, is_finite=is_finite).run(most=20_000)
+    assert (len(crawl.visited) >= 0.99 * 12_000) is is_finite
+
+
+def test_a_maze_of_names_that_are_handed_out_ends_too() -> None:
+    crawl = Crawl(maze, is_finite=True).run()
+    assert crawl.spent
+    assert len(crawl.visited) <= 3 * PATIENCE
+
+
+def test_all_names_that_were_made_up_must_be_missing() -> None:
+    sections = Crawl(next_pages).run(most=100).sections
+    here = chain("/page/60")
+    sections.note_asked(here, 2)
+    sections.note_missing(here)
+    assert not sections.all["a.test/page/{n}$"].is_finite
+    sections.note_missing(here)
+    assert sections.all["a.test/page/{n}$"].is_finite
+
+
+def test_lists_of_a_large_site_may_be_many() -> None:
+    """One list for twenty good pages: the lists go on as long as the pages do."""
+
+    def shop(tail: str) -> list[str]:
+        if tail == "/" or tail.startswith("/list/"):
+            number = int(tail.rpartition("/")[2] or 0)
+            items = [f"/item/{number * 20 + each}" for each in range(20)]
+            return items + ([f"/list/{number + 1}"] if number < 4_000 else [])
+        return []
+
+    crawl = Crawl(shop, is_finite=True).run(most=100_000)
+    assert len(crawl.visited) == 4_001 * 21
+
+
+def test_good_pages_on_lists_are_not_lost_to_made_up_ones_like_them() -> None:
+    """Each product leads to two that are made up, and each of those to six more."""
+
+    def shop(tail: str) -> list[str]:
+        draw = random.Random(tail)
+        made = [f"/item/{draw.randrange(10**7, 10**8)}" for _ in range(6)]
+        if tail == "/":
+            return [f"/list/{number}" for number in range(20)]
+        number = int(tail.rpartition("/")[2])
+        if tail.startswith("/list/"):
+            return [f"/item/{number * 20 + each}" for each in range(20)]
+        return made if number >= 10**7 else made[:2]
+
+    crawl = Crawl(shop).run()
+    good = [tail for tail in crawl.visited if tail.startswith("/item/") and len(tail) < 12]
+    assert len(good) == 400
+    assert len(crawl.visited) - len(good) <= 300
+
+
+def test_good_pages_are_looked_at_although_made_up_ones_like_them_were_found_first() -> None:
+    """The made-up ones have used up what may be charged before the first list comes."""
+    sections = Sections(PATIENCE, {})
+    inner = chain("/item/1")
+    for number in range(2 * PATIENCE):
+        here = chain(f"/item/{10**7 + number}")
+        found = [chain(f"/item/{10**8 + 6 * number + each}") for each in range(6)]
+        sections.learn(here, sections.verdict(here, 3, inner), 1.0, found, source=inner)
+    assert sections.verdict(chain("/item/7"), 3, inner) is Soundness.SPENT
+    listed = chain("/list/1")
+    verdicts = []
+    for number in range(40):
+        here = chain(f"/item/{number}")
+        verdicts.append(sections.verdict(here, 3, listed))
+        sections.learn(here, verdicts[-1], 1.0, [inner], source=listed)
+    assert verdicts == [Soundness.DOUBTFUL] * 16 + [Soundness.SOUND] * 24
+    assert sections.verdict(chain("/item/7"), 3, inner) is Soundness.SPENT
+
+
+def test_pages_found_elsewhere_are_not_sound_where_they_bring_nothing() -> None:
+    """Months that the years lead to, before those that other months lead to: none has anything to say."""
+    sections = Sections(PATIENCE, {})
+    month, year = chain("/archive/2023/05"), chain("/archive/2023")
+    visits = 0
+    for number in range(600):
+        source = year if number % 2 else month
+        verdict = sections.verdict(month, 3, source)
+        if verdict is not Soundness.SPENT:
+            visits += 1
+            sections.learn(month, verdict, 0.02, [] if number % 2 else [month], source=source)
+    assert visits <= 100
+
+
+def test_a_maze_of_many_folders_is_doubted_in_each_of_them() -> None:
+    def folders(tail: str) -> list[str]:
+        draw = random.Random(tail)
+        words = ["".join(random.Random(draw.randrange(60)).choices("abcdefgh", k=6)) for _ in range(8)]
+        return [f"/{word}/{draw.getrandbits(40):010x}0" for word in words]
+
+    crawl = Crawl(folders).run()
+    assert crawl.spent
+    assert len(crawl.visited) <= 2 * PATIENCE
+    grown = [section for section in crawl.sections.all.values() if section.visits > 20]
+    assert all(section.doubt > 0.5 for section in grown)
+
+
+def test_new_kinds_of_copies_in_a_folder_that_is_spent_are_spent_soon() -> None:
+    def shared(tail: str) -> list[str]:
+        draw = random.Random(3)
+        names = ["".join(draw.choices("abcdefgh", k=5)) for _ in range(60)]
+        return [f"/s/{names[number % 60]}{number}" for number in range(1_200)] if tail == "/" else []
+
+    assert len(Crawl(shared, worth=0.0).run().visited) <= 400
+
+
+def test_a_made_up_name_of_one_folder_does_not_speak_for_a_host() -> None:
+    sections = Sections(PATIENCE, {})
+    for number in range(25):
+        sections.learn(chain(f"/{number % 2}x/a{number}"), Soundness.DOUBTFUL, 1.0, [chain(f"/{number}")])
+    assert sections.all["a.test"].visits >= 20
+    assert not sections.wants_probe(chain("/new/a"))
+    assert sections.wants_probe(chain("/new"))
+
+
+def test_what_is_finite_and_known_is_not_charged_where_its_pages_are_no_copies() -> None:
+    def shop(tail: str) -> list[str]:
+        return [f"/item/{number}" for number in range(600)] if tail == "/" else []
+
+    assert len(Crawl(shop, worth=0.05).run().visited) == 601
+    assert len(Crawl(shop, worth=0.0).run().visited) <= 100
+
+
+def test_a_part_of_which_all_lists_have_been_read_is_no_maze() -> None:
+    """Many members that all have a template of their own, on lists that come late."""
+
+    def members(tail: str) -> list[str]:
+        draw = random.Random(tail)
+        if tail == "/":
+            return [f"/list/{number}" for number in range(40)]
+        if tail.startswith("/list/"):
+            return [f"/{''.join(random.Random(tail + str(each)).choices('abcdefghij', k=9))}" for each in range(30)]
+        return [] if draw.random() < 0.5 else [f"/{''.join(draw.choices('abcdefghij', k=9))}"] * (draw.random() < 0.3)
+
+    crawl = Crawl(members, worth=0.4).run()
+    assert not crawl.spent
+
+
+def test_growth_by_new_names_of_known_pages_is_forgotten() -> None:
+    crawl = Crawl(maze).run()
+    assert crawl.sections.verdict(chain(IN_MAZE), 5) is Soundness.SPENT
+    crawl.sections.forget_growth("a.test")
+    for number in range(60):
+        here = chain(f"/maze/{number:010x}")
+        crawl.sections.learn(here, crawl.sections.verdict(here, 5), 1.0, [])
+    assert crawl.sections.verdict(chain(IN_MAZE), 5) is Soundness.SOUND
+
+
 def test_a_maze_elsewhere_on_the_host_does_not_spend_a_young_section() -> None:
     crawl = Crawl(maze).run()
     sections = crawl.sections
@@ -196,7 +356,7 @@ def test_what_was_charged_more_goes_further_behind() -> None:
     section = sections.all[sections.finest(chain(IN_MAZE))]
     doubts = []
     for section.charged in (0.0, 15.9, 16.0, 63.0, 64.0, 1_000.0):
-        doubts.append(sections.doubt_of(chain(IN_MAZE)))
+        doubts.append(sections.doubt_of(chain(IN_MAZE), chain(IN_MAZE)))
     assert doubts == [1, 1, 2, 2, 3, 3]
 
 
@@ -216,10 +376,13 @@ def test_about_one_in_twenty_is_visited_all_the_same_up_to_a_bound() -> None:
 def test_a_section_is_sure_after_enough_samples() -> None:
     sections = Crawl(maze).run().sections
     spent = chain(IN_MAZE)
-    assert not sections.is_sure(spent)
+    assert not sections.is_sure(spent, spent)
     for _ in range(SURE_HELD_BACK):
         sections.wants_sample(spent)
-    assert sections.is_sure(spent)
+    assert sections.is_sure(spent, spent)
+    for number in range(30):
+        sections.learn(chain(f"/list/{number}"), Soundness.SOUND, 1.0, [])
+    assert not sections.is_sure(spent, chain("/list/7")), "what is found elsewhere may be of another kind"
     assert sections.all[sections.finest(spent)].samples >= SURE_SAMPLES
 
 

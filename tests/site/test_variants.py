@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lycosa.site.notes import Sighting, Site
 from lycosa.site.variants import MAX_PARTS, Sameness, UrlPart, after_pair, is_meaningless, masked, parts_of, without
 from lycosa.url.template import has_drawn_segment, template_of
 
@@ -50,6 +51,17 @@ def test_a_part_is_meaningless_once_enough_pages_agree() -> None:
 
 def test_one_page_alone_says_nothing_of_the_others() -> None:
     assert not is_meaningless(Sameness(same=100, pages=1), is_drawn=True)
+
+
+@pytest.mark.parametrize("has_results", [True, False])
+def test_searches_that_find_nothing_do_not_make_a_variable_meaningless(has_results: bool) -> None:
+    """A view of results that are there: known after two of them. That nothing is found: whatever was asked for."""
+    site, origin = Site("a.test", 120.0), "https://a.test"
+    for search in range(4):
+        shown = Sighting(search if has_results else 0, 0)
+        for view in range(3):
+            site.compare(origin, f"/find?q={search}&view={view}", lambda names, shown=shown: shown)  # type: ignore[misc]
+    assert ("/find?view" in site.meaningless_of(origin)) is has_results
 
 
 def test_one_contradiction_outweighs_twenty_agreements() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from publicsuffixlist import PublicSuffixList
 
 from lycosa.url.canonical import NO_LIMITS, ParsedUrl, Rejection, encode_query, parse, serialise
 from lycosa.url.domain import registered_domain
@@ -91,3 +92,11 @@ def test_registered_domains_follow_the_public_suffix_list(conformance_text: Call
         assert registered_domain(parsed.host) == wanted, name
         checked += 1
     assert checked > 50
+
+
+def test_registered_domains_are_those_of_the_package_whose_list_is_read() -> None:
+    package = PublicSuffixList()
+    rules = [rule.lstrip("!*.") for rule in package._publicsuffix if rule.isascii()]
+    assert len(rules) > 9000
+    for host in (f"{before}{rule}{after}" for rule in rules for before in ("", "a.", "b.a.") for after in ("", ".")):
+        assert registered_domain.__wrapped__(host) == (package.privatesuffix(host) or host), host

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 
 from lycosa.audit.files import AuditRow
 from lycosa.audit.report import AuditReport, Rule
-from lycosa.build import make_discovery, page_parser
 from lycosa.frontier.view import CrawlView
 from lycosa.model import OutcomeKind, Target
 from lycosa.settings import Settings
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.read import RecordLost, read_response
+from lycosa.wiring.worker import make_discovery, page_parser
 
 _KEPT = (OutcomeKind.STORED, OutcomeKind.DUPLICATE, OutcomeKind.UNCHANGED)
 

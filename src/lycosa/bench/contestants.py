@@ -14,17 +14,26 @@ from typing import Literal
 
 from lycosa.bench.install import Cache
 
-WebKind = Literal["many", "one"]
+Hosts = Literal["many", "one"]
 _SCRIPTS = Path(__file__).parent / "peers"
+# On top of the pages of a web, for whoever must be told when to stop: a crawl of all of it ends by itself.
+_MORE_PAGES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One crawl to do."""
+    """One crawl to do: of all pages of a web, or of so many of far more."""
 
     seed: str
     pages: int
     folder: Path
+    is_part: bool = False
+    page_bytes: float = 0.0  # in the mean
+
+    @property
+    def max_pages(self) -> int:
+        """Where a crawler stops that cannot be relied on to stop by itself."""
+        return self.pages if self.is_part else self.pages + _MORE_PAGES
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +46,17 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Contestant:
-    """A crawler: which web it is run on, what it does with a page, and how it is started."""
+    """A crawler: on how many hosts it is run, what it does with a page, and how it is started."""
 
     name: str
-    web: WebKind
+    hosts: Hosts
     does: str
     launch: Callable[[Job], Launch]
     missing: str = ""  # how to install it, if it is not there
+    workers: int = 0  # none: as many as it likes
 
 
-def lycosa_on(web: WebKind, workers: int = 0, settings: tuple[str, ...] = ()) -> Contestant:
+def lycosa_on(hosts: Hosts, workers: int = 0, settings: tuple[str, ...] = ()) -> Contestant:
     """Lycosa with everything on and without delays."""
 
     def launch(job: Job) -> Launch:
@@ -54,12 +64,15 @@ def lycosa_on(web: WebKind, workers: int = 0, settings: tuple[str, ...] = ()) ->
         command = [sys.executable, "-m", "lycosa.cli.main", "crawl", job.seed, "--folder", str(job.folder / "crawl")]
         command += ["--scope", "any", "--min-delay", "0", "--delay-factor", "0", "--open-network", "127.0.0.0/8"]
         command += ["--workers", str(workers), *changes, "--json"]
+        if job.is_part:
+            command += ["--max-pages", str(job.pages)]
         # The crawl must be of this very package, installed or not.
         home = str(Path(__file__).parents[2])
         path = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH"))))
         return Launch(command, {"PYTHONPATH": path})
 
-    return Contestant("lycosa", web, "robots, links, text, duplicates, WARC, Parquet, synced frontier", launch)
+    does = "robots, links, text, duplicates, WARC, Parquet, synced frontier"
+    return Contestant("lycosa", hosts, does, launch, workers=workers)
 
 
 def peers(cache: Cache, names: tuple[str, ...]) -> list[Contestant]:
@@ -69,14 +82,14 @@ def peers(cache: Cache, names: tuple[str, ...]) -> list[Contestant]:
 
 def _scrapy(cache: Cache) -> Contestant:
     def launch(job: Job) -> Launch:
-        return Launch([str(cache.python), str(_SCRIPTS / "scrapy_spider.py"), job.seed, str(job.pages)])
+        return Launch([str(cache.python), str(_SCRIPTS / "scrapy_spider.py"), job.seed, str(job.max_pages)])
 
     return Contestant("scrapy", "many", "robots, links, title to JSONL", launch, cache.missing_module("scrapy"))
 
 
 def _crawlee(cache: Cache) -> Contestant:
     def launch(job: Job) -> Launch:
-        return Launch([str(cache.python), str(_SCRIPTS / "crawlee_spider.py"), job.seed, str(job.pages)])
+        return Launch([str(cache.python), str(_SCRIPTS / "crawlee_spider.py"), job.seed, str(job.max_pages)])
 
     return Contestant("crawlee", "many", "robots, links, title to JSONL", launch, cache.missing_module("crawlee"))
 
@@ -86,6 +99,9 @@ def _wget2(cache: Cache) -> Contestant:
         # --level=0 is without end; pictures and styles are left out, as the others leave them out.
         command = [cache.wget2 or "wget2", "--recursive", "--level=0", "--max-threads=8", "--quiet", "--no-config"]
         command += ["--ignore-tags=img,link", "--user-agent=bench-wget2", f"--directory-prefix={job.folder}", job.seed]
+        if job.is_part:
+            # It counts no pages, only bytes.
+            command.insert(1, f"--quota={job.pages * job.page_bytes:.0f}")
         return Launch(command, {"LD_LIBRARY_PATH": cache.wget2_libraries})
 
     return Contestant("wget2", "one", "robots, links, one file per page", launch, cache.missing_wget2())
@@ -93,7 +109,7 @@ def _wget2(cache: Cache) -> Contestant:
 
 def _spider_rs(cache: Cache) -> Contestant:
     def launch(job: Job) -> Launch:
-        command = ["node", str(_SCRIPTS / "spider_rs.js"), job.seed, str(job.pages)]
+        command = ["node", str(_SCRIPTS / "spider_rs.js"), job.seed, str(job.max_pages)]
         return Launch(command, {"NODE_PATH": str(cache.node_modules)})
 
     return Contestant("spider-rs", "one", "robots, links; pages are dropped", launch, cache.missing_spider_rs())

@@ -19,10 +19,12 @@ from pathlib import Path
 
 import msgspec
 
-from lycosa.bench.contestants import Contestant, Job, WebKind
-from lycosa.bench.supervise import ResourceUsage, WorkOrder
-from lycosa.bench.web import PAGE_BYTES, BenchWeb, many_hosts, one_host
+from lycosa.bench.contestants import Contestant, Hosts, Job
+from lycosa.bench.supervise import Generation, ResourceUsage, WorkOrder
+from lycosa.bench.web import PAGE_BYTES, WEB_KINDS, BenchWeb, WebKind, many_hosts, one_host
 from lycosa.errors import SettingsError
+from lycosa.simweb import WebPlan
+from lycosa.version import VERSION
 
 # On top of a run's limit: stopping it, counting, starting Python.
 _SUPERVISOR_SECONDS = 60.0
@@ -31,7 +33,7 @@ _KEPT_ERROR_CHARS = 300
 
 @dataclass(frozen=True, slots=True)
 class BenchPlan:
-    """What to run: the size of the web, the limits, and how often."""
+    """What to run: which webs and their size, the limits, and how often."""
 
     hosts: int = 200
     pages: int = 50
@@ -39,6 +41,7 @@ class BenchPlan:
     repeat: int = 1
     folder: Path | None = None  # where the crawls are kept; none: nowhere
     page_bytes: int = PAGE_BYTES
+    webs: tuple[WebKind, ...] = WEB_KINDS
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +61,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int
     is_cut: bool
     trouble: str = ""
+    generations: list[Generation] = []
 
     @property
     def pages_per_second(self) -> float:
@@ -73,14 +77,17 @@ class BenchRow(msgspec.Struct, frozen=True, kw_only=True):
 
     crawler: str
     web: WebKind
+    hosts: Hosts
     does: str
     runs: list[Run]
     missing: str = ""
+    workers: int = 0
 
     @property
-    def best(self) -> Run | None:
-        """The run with the most pages per CPU-second; whatever disturbs a run can only slow it down."""
-        return max(self.runs, key=lambda run: run.pages_per_cpu_second, default=None)
+    def median(self) -> Run | None:
+        """The run in the middle by pages per CPU-second; of two, the one with fewer."""
+        ordered = sorted(self.runs, key=lambda run: run.pages_per_cpu_second)
+        return ordered[(len(ordered) - 1) // 2] if ordered else None
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,68 +102,76 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     repeat: int
     max_seconds: float
     rows: list[BenchRow]
+    page_bytes: int = PAGE_BYTES
 
 
 def bench(plan: BenchPlan, contestants: Iterable[Contestant], say: Callable[[str], None]) -> Result:
-    """Run every contestant on its web, as often as planned, in turns."""
+    """Run every contestant on its webs, as often as planned, in turns."""
     everyone = list(contestants)
-    webs = {
-        "many": many_hosts(plan.hosts, plan.pages, plan.page_bytes),
-        "one": one_host(plan.hosts * plan.pages, plan.page_bytes),
-    }
     rows: list[BenchRow] = []
-    for kind, web_plan in webs.items():
-        group = [each for each in everyone if each.web == kind]
-        if all(each.missing for each in group):
-            rows += [_row(each, []) for each in group]
-            continue
-        say(f"{web_plan.hosts:,} hosts x {web_plan.pages_per_host:,} pages: rendering")
-        with (
-            tempfile.TemporaryDirectory(prefix="lycosa-bench-") as place,
-            BenchWeb(web_plan, Path(place) / "requests.log") as web,
-        ):
-            rows += _run_group(plan, group, web, say)
+    for kind in plan.webs:
+        webs: dict[Hosts, WebPlan] = {
+            "many": many_hosts(plan.hosts, plan.pages, plan.page_bytes, kind),
+            "one": one_host(plan.hosts * plan.pages, plan.page_bytes, kind),
+        }
+        for hosts, web_plan in webs.items():
+            group = [each for each in everyone if each.hosts == hosts]
+            if all(each.missing for each in group):
+                rows += [_row(each, kind, []) for each in group]
+                continue
+            say(f"{kind}: {web_plan.hosts:,} hosts x {web_plan.pages_per_host:,} pages")
+            with (
+                tempfile.TemporaryDirectory(prefix="lycosa-bench-") as place,
+                BenchWeb(web_plan, Path(place) / "requests.log") as web,
+            ):
+                rows += _run_group(plan, kind, group, web, say)
     return Result(
         machine=f"{platform.system()} {platform.machine()}",
         python=platform.python_version(),
         cores=len(os.sched_getaffinity(0)),
-        lycosa=_version(),
+        lycosa=VERSION,
         hosts=plan.hosts,
         pages_per_host=plan.pages,
         repeat=plan.repeat,
         max_seconds=plan.max_seconds,
         rows=rows,
+        page_bytes=plan.page_bytes,
     )
 
 
-def _run_group(plan: BenchPlan, group: list[Contestant], web: BenchWeb, say: Callable[[str], None]) -> list[BenchRow]:
-    runs: dict[str, list[Run]] = {each.name: [] for each in group}
+def _run_group(
+    plan: BenchPlan, kind: WebKind, group: list[Contestant], web: BenchWeb, say: Callable[[str], None]
+) -> list[BenchRow]:
+    rows = [_row(each, kind, []) for each in group]
     # In turns: what disturbs the machine for a while then disturbs all of them alike.
     for turn in range(plan.repeat):
-        for each in group:
+        for each, row in zip(group, rows, strict=True):
             if each.missing:
                 continue
-            with _folder(plan, f"{each.name}-{each.web}-{turn + 1}") as folder:
+            name = f"{each.name}-{each.workers}" if each.workers else each.name
+            with _folder(plan, f"{kind}-{each.hosts}-{name}-{turn + 1}") as folder:
                 run = measure(each, web, folder, plan.max_seconds)
-            runs[each.name].append(run)
-            say(f"  {each.name}: {_sentence(run, web.size)}")
-    return [_row(each, runs[each.name]) for each in group]
+            row.runs.append(run)
+            say(f"  {name}: {_sentence(run, web.size)}")
+    return rows
 
 
-def _row(contestant: Contestant, runs: list[Run]) -> BenchRow:
+def _row(contestant: Contestant, kind: WebKind, runs: list[Run]) -> BenchRow:
     return BenchRow(
         crawler=contestant.name,
-        web=contestant.web,
+        web=kind,
+        hosts=contestant.hosts,
         does=contestant.does,
         runs=runs,
         missing=contestant.missing,
+        workers=contestant.workers,
     )
 
 
 def measure(contestant: Contestant, web: BenchWeb, folder: Path, max_seconds: float) -> Run:
     """One crawl into an empty folder, and what the server and the kernel say of it."""
     output, errors = folder / "output.txt", folder / "errors.txt"
-    launch = contestant.launch(Job(web.seed, web.size, folder))
+    launch = contestant.launch(Job(web.seed, web.size, folder, web.is_part, web.mean_page_bytes))
     web.begin()
     usage = supervised(
         WorkOrder(
@@ -184,6 +199,7 @@ def measure(contestant: Contestant, web: BenchWeb, folder: Path, max_seconds: fl
         exit_code=usage.exit_code,
         is_cut=usage.is_cut,
         trouble="" if usage.exit_code == 0 or usage.is_cut else _end_of(errors),
+        generations=usage.generations,
     )
 
 
@@ -263,9 +279,3 @@ def _folder(plan: BenchPlan, name: str) -> Iterator[Path]:
     except FileExistsError:
         raise SettingsError(f"{folder}: holds an earlier run; name another --folder") from None
     yield folder
-
-
-def _version() -> str:
-    from importlib.metadata import version
-
-    return version("lycosa")

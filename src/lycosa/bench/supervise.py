@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import time
+from collections import Counter
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -23,6 +24,8 @@ _SAMPLE_SECONDS = 0.2
 # From the polite signal to the deadly one, for the command and then for what it left running.
 _STOP_SECONDS = 10.0
 _LINGER_SECONDS = 3.0
+_GENERATIONS = 3
+_TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,16 @@ class WorkOrder:
 
 
 @dataclass(frozen=True, slots=True)
+class Generation:
+    """What the command cost, or those processes that it started, or those that these started (and all after them)."""
+
+    processes: int
+    cpu_seconds: float
+    peak_bytes: int  # together
+    largest_bytes: int  # the largest of them
+
+
+@dataclass(frozen=True, slots=True)
 class ResourceUsage:
     """What a command cost over all its processes."""
 
@@ -47,6 +60,7 @@ class ResourceUsage:
     cpu_seconds: float
     peak_bytes: int
     processes: int
+    generations: list[Generation]
 
 
 @dataclass(slots=True)
@@ -57,11 +71,29 @@ class _Count:
     exit_code: int | None = None
     cpu_seconds: float = 0.0
     peak_bytes: int = 0
-    seen: set[int] = field(default_factory=set)
+    # By process: its generation, and what it alone has used so far.
+    generation_of: dict[int, int] = field(default_factory=dict)
+    own_seconds: dict[int, float] = field(default_factory=dict)
+    # By generation.
+    peaks: list[int] = field(default_factory=lambda: [0] * _GENERATIONS)
+    largest: list[int] = field(default_factory=lambda: [0] * _GENERATIONS)
 
     @property
     def is_over(self) -> bool:
         return self.exit_code is not None
+
+    def generations(self) -> list[Generation]:
+        """The command is waited for here, so its share is exact, and with it what is left for the others.
+
+        What the generation between had used when it was last looked at is good enough: it only starts the others.
+        """
+        members = Counter(self.generation_of.values())
+        seconds = [0.0] * _GENERATIONS
+        for pid, own_seconds in self.own_seconds.items():
+            seconds[self.generation_of[pid]] += own_seconds
+        last = max(members, default=0)
+        seconds[last] = max(0.0, self.cpu_seconds - sum(seconds[:last]))
+        return [Generation(members[n], seconds[n], self.peaks[n], self.largest[n]) for n in range(last + 1)]
 
 
 def supervise(order: WorkOrder) -> ResourceUsage:
@@ -82,7 +114,8 @@ def supervise(order: WorkOrder) -> ResourceUsage:
         wall_seconds=wall_seconds,
         cpu_seconds=count.cpu_seconds,
         peak_bytes=count.peak_bytes,
-        processes=len(count.seen),
+        processes=len(count.generation_of),
+        generations=count.generations(),
     )
 
 
@@ -124,12 +157,15 @@ def _reap(count: _Count) -> bool:
     """Wait for all that ended; false when no child is left."""
     while True:
         try:
-            pid, status, usage = os.wait4(-1, os.WNOHANG)
+            # Looked at first: until it is waited for, the kernel still tells what it used itself.
+            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         except ChildProcessError:
             return False
-        if pid == 0:
+        if ended is None:
             return True
-        count.seen.add(pid)
+        count.generation_of.setdefault(ended.si_pid, int(ended.si_pid != count.main))
+        count.own_seconds[ended.si_pid] = _own_seconds(ended.si_pid)
+        pid, status, usage = os.wait4(ended.si_pid, 0)
         # The kernel counts in what the child itself had waited for.
         count.cpu_seconds += usage.ru_utime + usage.ru_stime
         if pid == count.main:
@@ -152,32 +188,51 @@ def _send(pid: int, number: signal.Signals) -> None:
 
 
 def _sample(count: _Count) -> None:
-    processes = descendants(os.getpid())
-    count.seen |= processes
-    count.peak_bytes = max(count.peak_bytes, sum(map(memory_bytes, processes)))
+    held = [0] * _GENERATIONS
+    for pid, steps in descendants(os.getpid()).items():
+        # As first seen: whoever outlives its parent becomes our own child.
+        number = count.generation_of.setdefault(pid, min(max(steps - 1, int(pid != count.main)), _GENERATIONS - 1))
+        count.own_seconds[pid] = max(count.own_seconds.get(pid, 0.0), _own_seconds(pid))
+        size = memory_bytes(pid)
+        held[number] += size
+        count.largest[number] = max(count.largest[number], size)
+    count.peaks = [max(before, now) for before, now in zip(count.peaks, held, strict=True)]
+    count.peak_bytes = max(count.peak_bytes, sum(held))
 
 
-def descendants(of: int) -> set[int]:
-    """All processes below this one."""
+def descendants(of: int) -> dict[int, int]:
+    """All processes below this one, each with how many steps below it is."""
     children: dict[int, list[int]] = {}
     for entry in os.scandir("/proc"):
         if entry.name.isdecimal() and (parent := _parent(entry.name)) is not None:
             children.setdefault(parent, []).append(int(entry.name))
-    found: set[int] = set()
-    waiting = [of]
+    found: dict[int, int] = {}
+    waiting = [(of, 0)]
     while waiting:
-        below = children.get(waiting.pop(), [])
+        parent, steps = waiting.pop()
+        below = [(pid, steps + 1) for pid in children.get(parent, [])]
         found.update(below)
         waiting += below
     return found
 
 
 def _parent(pid: str) -> int | None:
+    state = _state(int(pid))
+    return int(state[1]) if state else None
+
+
+def _own_seconds(pid: int) -> float:
+    """The CPU time of a process without its children; 0 if it is gone."""
+    state = _state(pid)
+    return (int(state[11]) + int(state[12])) / _TICKS_PER_SECOND if state else 0.0
+
+
+def _state(pid: int) -> list[str]:
+    """What the kernel says of a process after its name, which may hold spaces and brackets; nothing if it is gone."""
     try:
-        # The name in the second field may hold spaces and brackets; it ends at the last bracket.
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
-        return None
+        return []
 
 
 def memory_bytes(pid: int) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Literal, Self, get_args
 
 import msgspec
 
@@ -19,6 +19,10 @@ _QUIET_SECONDS = 0.3
 _MAX_QUIET_SECONDS = 10.0
 _SAMPLE_PAGES = 100
 PAGE_BYTES = 28_000
+WebKind = Literal["navigation", "strewn"]
+WEB_KINDS: tuple[WebKind, ...] = get_args(WebKind)
+# A web of strewn links has so many times the pages that are fetched of it: links hardly ever meet.
+_STREWN_SIZE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +35,16 @@ class Served:
     robots: int
 
 
-def many_hosts(hosts: int, pages: int, page_bytes: int = PAGE_BYTES) -> WebPlan:
-    """The usual web of a broad crawl."""
+def many_hosts(hosts: int, pages: int, page_bytes: int = PAGE_BYTES, kind: WebKind = "navigation") -> WebPlan:
+    """A web of which so many pages of each host are fetched: all of them, or a small part where links are strewn."""
+    profile, size = ("strewn", _STREWN_SIZE) if kind == "strewn" else ("bench", 1)
     sizes = {"min_page_bytes": page_bytes, "max_page_bytes": page_bytes}
-    return WebPlan.named("bench", hosts=hosts, pages_per_host=pages, is_named=False, **sizes)
+    return WebPlan.named(profile, hosts=hosts, pages_per_host=pages * size, is_named=False, **sizes)
 
 
-def one_host(pages: int, page_bytes: int = PAGE_BYTES) -> WebPlan:
+def one_host(pages: int, page_bytes: int = PAGE_BYTES, kind: WebKind = "navigation") -> WebPlan:
     """A single big host, for crawlers that follow no links to others."""
-    return many_hosts(1, pages, page_bytes)
+    return many_hosts(1, pages, page_bytes, kind)
 
 
 class BenchWeb:
@@ -50,10 +55,8 @@ class BenchWeb:
         self._log_file = log_file
         self._process = SimWebProcess(plan, log_file=log_file)
         self._begun_at_byte = 0
-        layout = Layout(plan)
-        refs = [PageRef(host, page) for host in range(plan.hosts) for page in range(plan.pages_per_host)]
-        self._pages = {(layout.host(ref.host).name, layout.path(ref)) for ref in refs}
-        self.mean_page_bytes = _mean_bytes(layout, refs[:: max(1, len(refs) // _SAMPLE_PAGES)])
+        self._layout = Layout(plan)
+        self.mean_page_bytes = _mean_bytes(self._layout)
 
     def __enter__(self) -> Self:
         self._process.__enter__()
@@ -70,9 +73,15 @@ class BenchWeb:
         return self._process.seeds[0]
 
     @property
+    def is_part(self) -> bool:
+        """Whether a small part of the pages is to be fetched."""
+        return self._layout.is_strewn
+
+    @property
     def size(self) -> int:
-        """How many pages there are."""
-        return len(self._pages)
+        """How many pages are to be fetched."""
+        pages = self.plan.hosts * self.plan.pages_per_host
+        return pages // _STREWN_SIZE if self.is_part else pages
 
     def begin(self) -> None:
         """Count from here."""
@@ -81,16 +90,20 @@ class BenchWeb:
     def served(self) -> Served:
         """What was asked for since `begin`."""
         self._quiet_size()
-        found: set[tuple[str, str]] = set()
+        found: set[PageRef] = set()
         requests = repeated = robots = 0
         for request in self._requests():
             requests += 1
             robots += request.path == "/robots.txt"
-            page = request.host, request.path
-            if page in self._pages and request.status == 200 and request.finished_at is not None:
+            page = self._page_of(request)
+            if page is not None and request.status == 200 and request.finished_at is not None:
                 repeated += page in found
                 found.add(page)
         return Served(len(found), requests, repeated, robots)
+
+    def _page_of(self, request: LoggedRequest) -> PageRef | None:
+        host = self._layout.names.host_named(request.host)
+        return None if host is None else self._layout.page_at(host, request.path)
 
     def _requests(self) -> Iterator[LoggedRequest]:
         decode = msgspec.json.Decoder(LoggedRequest).decode
@@ -113,6 +126,9 @@ class BenchWeb:
         return self._log_file.stat().st_size
 
 
-def _mean_bytes(layout: Layout, refs: list[PageRef]) -> float:
+def _mean_bytes(layout: Layout) -> float:
+    pages = layout.plan.pages_per_host
+    size = layout.plan.hosts * pages
+    refs = [PageRef(*divmod(number, pages)) for number in range(0, size, max(1, size // _SAMPLE_PAGES))]
     renderer = Renderer(layout, 65_535)
     return sum(len(piece) for ref in refs for piece in renderer.page(ref, 0)) / len(refs)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lycosa.cli.commands import COMMANDS
 from lycosa.errors import SettingsError
 from lycosa.store.objects import ObjectPlace, parse_place
 
@@ -16,11 +17,11 @@ if TYPE_CHECKING:
     from lycosa.url.canonical import ParsedUrl
 
 
-def new_parser(commands: Any, name: str, help_: str, description: str, examples: str) -> argparse.ArgumentParser:
+def new_parser(commands: Any, name: str, description: str, examples: str) -> argparse.ArgumentParser:
     """A command with its examples below its options."""
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
-        help=help_,
+        help=COMMANDS[name],
         description=description,
         epilog=f"examples:\n{examples}",
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -30,9 +30,7 @@ _EXAMPLES = """\
 
 def add_parser(commands: Any) -> None:
     """Add the command to the command line."""
-    parser = new_parser(
-        commands, "audit", "check a crawl against its files and a server's log", _DESCRIPTION, _EXAMPLES
-    )
+    parser = new_parser(commands, "audit", _DESCRIPTION, _EXAMPLES)
     parser.add_argument(
         "--folder",
         type=place,

@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from lycosa.cli.commands import COMMANDS
 from lycosa.errors import SettingsError
 
 _EXAMPLES = """\
@@ -13,6 +14,7 @@ examples:
   lycosa bench --install                install the other crawlers into a cache folder, then stop
   lycosa bench --repeat 3               everybody, three times, in turns
   lycosa bench --peers none             lycosa alone
+  lycosa bench --peers none --workers 1,2,4     what a page costs with more workers, and whom
 """
 
 
@@ -32,11 +34,16 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Register the command."""
     parser = commands.add_parser(
         "bench",
-        help="compare with other crawlers",
-        description="Crawl a simulated web on loopback with lycosa (everything on) and with other crawlers, one after "
-        "the other, and print pages per second and per CPU-second, memory, and ratios.",
+        help=COMMANDS["bench"],
+        description="Crawl simulated webs on loopback with lycosa (everything on) and with other crawlers, one after "
+        "the other, and print pages per second and per CPU-second, memory, and ratios. Two webs: navigation, where "
+        "most links of a page are on all pages of its site, and strewn, where most links lead to pages that no link "
+        "led to before; of the latter as many pages are fetched as the former has.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--web", choices=("navigation", "strewn", "both"), default="both", help="which of the webs (default: both)"
     )
     parser.add_argument("--hosts", type=int, default=200, metavar="N", help="hosts of the web (default: 200)")
     parser.add_argument("--pages", type=int, default=50, metavar="N", help="pages of each host (default: 50)")
@@ -49,9 +56,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("--seconds", type=float, default=120.0, metavar="S", help="limit of each run (default: 120)")
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="runs of each crawler (default: 1)")
-    parser.add_argument("--workers", type=int, default=0, metavar="N", help="lycosa's workers (default: one per core)")
+    parser.add_argument(
+        "--workers",
+        default="0",
+        metavar="NUMBERS",
+        help="lycosa's workers: one number or several (default: 1 per core)",
+    )
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of lycosa")
-    parser.add_argument("--folder", type=Path, metavar="FOLDER", help="keep the crawls, bench.json and bench.md here")
+    parser.add_argument("--folder", type=Path, metavar="FOLDER", help="keep the crawls, bench.json, .md and .svg here")
     parser.add_argument("--cache", type=Path, metavar="FOLDER", help="where the other crawlers are installed")
     parser.add_argument("--install", action="store_true", help="install the other crawlers, then stop")
     parser.add_argument("--json", action="store_true", help="print the result for machines")
@@ -103,10 +115,12 @@ def run(options: argparse.Namespace) -> int:
     import msgspec
     from rich.console import Console
 
+    from lycosa.bench.chart import chart
     from lycosa.bench.contestants import PEER_NAMES, lycosa_on, peers
     from lycosa.bench.install import Cache, checked_names, default_cache, install
     from lycosa.bench.report import markdown, show
     from lycosa.bench.run import BenchPlan, bench
+    from lycosa.bench.web import WEB_KINDS
 
     cache = Cache(options.cache or default_cache())
     if options.install:
@@ -116,15 +130,25 @@ def run(options: argparse.Namespace) -> int:
         raise SettingsError("--hosts, --pages, --repeat, --seconds and --page-bytes must be at least 1")
     others = peers(cache, checked_names(options.peers, PEER_NAMES))
     ours = [
-        lycosa_on(web, options.workers, tuple(options.set))
-        for web in ("many", "one")
-        if web == "many" or any(peer.web == web and not peer.missing for peer in others)
+        lycosa_on(hosts, workers, tuple(options.set))
+        for hosts in ("many", "one")
+        if hosts == "many" or any(peer.hosts == hosts and not peer.missing for peer in others)
+        for workers in worker_counts(options.workers)
     ]
-    plan = BenchPlan(options.hosts, options.pages, options.seconds, options.repeat, options.folder, options.page_bytes)
+    plan = BenchPlan(
+        options.hosts,
+        options.pages,
+        options.seconds,
+        options.repeat,
+        options.folder,
+        options.page_bytes,
+        tuple(kind for kind in WEB_KINDS if options.web in (kind, "both")),
+    )
     result = bench(plan, [*ours, *others], _say)
     if options.folder:
         (options.folder / "bench.json").write_bytes(msgspec.json.format(msgspec.json.encode(result)))
         (options.folder / "bench.md").write_text(markdown(result), encoding="utf-8")
+        (options.folder / "bench.svg").write_text(chart(result), encoding="utf-8")
     if options.json:
         print(msgspec.json.encode(result).decode())
     else:
@@ -173,6 +197,17 @@ def run_experiments(options: argparse.Namespace) -> int:
     else:
         print(markdown(sections, command, "experiments"), end="")
     return 0
+
+
+def worker_counts(text: str) -> list[int]:
+    """The numbers of workers to try, each once."""
+    try:
+        numbers = list(dict.fromkeys(map(int, text.split(","))))
+    except ValueError:
+        numbers = [-1]
+    if min(numbers) < 0:
+        raise SettingsError(f"--workers: {text!r} is no number, and no list of numbers like 1,2,4")
+    return numbers
 
 
 def _say(text: str) -> None:

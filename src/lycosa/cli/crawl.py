@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lycosa.cli.arguments import place
+from lycosa.cli.commands import COMMANDS
 from lycosa.clock import steady_clock
 from lycosa.errors import SettingsError
 from lycosa.store.objects import ObjectPlace, Objects
 
 if TYPE_CHECKING:
-    from lycosa.crawl.session import Session
+    from lycosa.crawl.session import Ending, Session
     from lycosa.observe.progress import Style
     from lycosa.observe.tally import Tally
     from lycosa.settings import Settings
@@ -55,7 +56,7 @@ exit codes: 0 finished, 1 backend lost, 2 bad settings, 3 stopped, incomplete, o
 def add_parser(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "crawl",
-        help="crawl from seed URLs, or go on with a crawl",
+        help=COMMANDS["crawl"],
         description="Crawl from seed URLs. The same command goes on where it stopped, also after a crash.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -77,7 +78,9 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--exclude", action="append", metavar="RE", help="do not follow URLs that match (may repeat)")
     parser.add_argument("--order", choices=("breadth", "depth", "best"), help="what is fetched first")
     parser.add_argument("--workers", type=int, metavar="N", help="worker processes (default: one per core)")
-    parser.add_argument("--connections", type=int, metavar="N", help="open requests per worker (default: 512)")
+    parser.add_argument(
+        "--connections", type=int, metavar="N", help="open requests per worker (default: as many as hosts are ready)"
+    )
     parser.add_argument("--min-delay", type=float, metavar="S", help="shortest pause per host in seconds (default: 1)")
     parser.add_argument("--delay-factor", type=float, metavar="X", help="pause = X times the last fetch (default: 10)")
     parser.add_argument("--user-agent", metavar="TEXT", help="how the crawler names itself, with a contact")
@@ -98,20 +101,21 @@ def add_parser(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     import uvloop
 
-    from lycosa.build import ProcessParts
     from lycosa.crawl.session import Session
     from lycosa.frontier.redis.address import is_redis
     from lycosa.observe.tally import Tally
     from lycosa.store.folder import CrawlFolder
     from lycosa.store.shipper import spool_of
     from lycosa.url.canonical import parse_seeds
+    from lycosa.wiring.crawl import ProcessParts
 
     place = options.folder
     objects = Objects(place) if isinstance(place, ObjectPlace) else None
     folder = CrawlFolder(options.spool or spool_of(place), away=objects) if objects else CrawlFolder(place)
     tally = Tally(steady_clock())
+    parts = ProcessParts()
     session = Session(
-        ProcessParts(),
+        parts,
         folder,
         partial(_settings, options),
         asked=frozenset(_asked(options)),
@@ -125,19 +129,13 @@ def run(options: argparse.Namespace) -> int:
         raise SettingsError("no seeds: name a URL to start from, or --seeds FILE, or the --folder of a crawl")
     if objects and not is_shared:
         raise SettingsError(f"{place}: a crawl into an object store needs a --frontier redis://…")
+    parts.begin()
     with session:
         return uvloop.run(_crawl(options, session, tally, seeds))
 
 
 async def _crawl(options: argparse.Namespace, session: Session, tally: Tally, seeds: list[ParsedUrl]) -> int:
-    import msgspec
-
-    from lycosa.cli.printing import standard_output
-    from lycosa.crawl.session import Ending
-    from lycosa.inspect.left_out import left_out, unseen_share
-    from lycosa.inspect.opened import readable_tables
-    from lycosa.inspect.seeds import missed_seeds
-    from lycosa.observe.progress import Progress, summary
+    from lycosa.observe.progress import Progress
 
     loop = asyncio.get_running_loop()
     # Whoever closes the terminal wants the crawl stopped, like one who presses Ctrl-C.
@@ -146,6 +144,20 @@ async def _crawl(options: argparse.Namespace, session: Session, tally: Tally, se
     style: Style = "json" if options.json else "quiet" if options.quiet else "human"
     async with Progress(session, tally, style):
         ending = await session.run(seeds, revisit=options.revisit)
+    return await _sum_up(options, session, tally, ending)
+
+
+async def _sum_up(options: argparse.Namespace, session: Session, tally: Tally, ending: Ending) -> int:
+    """Say what came of a crawl, in a summary and a report; the exit code."""
+    import msgspec
+
+    from lycosa.cli.printing import standard_output
+    from lycosa.crawl.session import Ending
+    from lycosa.inspect.left_out import left_out, unseen_share
+    from lycosa.inspect.opened import readable_tables
+    from lycosa.inspect.seeds import missed_seeds
+    from lycosa.observe.progress import summary
+
     # Of a crawl that many machines share this folder has a part only.
     with readable_tables(session.folder):
         is_whole = ending is Ending.FINISHED and not session.folder.seat

@@ -54,7 +54,6 @@ def add_parser(commands: Any) -> None:
     parser = new_parser(
         commands,
         "demo",
-        "see it work in half a minute, without a network",
         "Serve a simulated web on this machine, crawl it, and compare what was found with what is there.",
         _EXAMPLES,
     )

@@ -55,9 +55,7 @@ _MOMENT = "TIMESTAMP"
 
 def add_parser(commands: Any) -> None:
     """Add the command to the command line."""
-    parser = new_parser(
-        commands, "export", "write a crawl as jsonl, csv, parquet, wacz or a folder of pages", _DESCRIPTION, _EXAMPLES
-    )
+    parser = new_parser(commands, "export", _DESCRIPTION, _EXAMPLES)
     add_folder_option(parser)
     parser.add_argument("--format", required=True, choices=("jsonl", "csv", "parquet", "wacz", "folder"), help="how")
     parser.add_argument("--out", required=True, type=Path, metavar="PATH", help="where to; must not exist")

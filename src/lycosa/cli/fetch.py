@@ -42,7 +42,6 @@ def add_parser(commands: Any) -> None:
     parser = new_parser(
         commands,
         "fetch",
-        "fetch one URL: status, headers, timings, address",
         "Fetch one URL exactly as a crawl would, without following redirects and without asking robots.txt.",
         _EXAMPLES,
     )
@@ -67,10 +66,10 @@ def run(options: argparse.Namespace) -> int:
 
 async def fetch(settings: Settings, url: ParsedUrl) -> Fetched:
     """Fetch a URL through the same parts as a crawl; what the gate thinks of each address is told beside it."""
-    from lycosa.build import make_fetcher
     from lycosa.clock import steady_clock
     from lycosa.fetch.dns import Resolver
     from lycosa.fetch.gate import AddressGate
+    from lycosa.wiring.worker import make_fetcher
 
     gate, resolver = AddressGate(settings.open_networks), Resolver(settings.dns_servers, steady_clock())
     fetcher = make_fetcher(settings, steady_clock())

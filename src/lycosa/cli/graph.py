@@ -41,7 +41,6 @@ def add_parser(commands: Any) -> None:
     parser = new_parser(
         commands,
         "graph",
-        "the link graph: edges, degrees, the most linked pages",
         "Show the link graph of a crawl in figures, or write its edges.",
         _EXAMPLES,
     )

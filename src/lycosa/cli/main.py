@@ -6,48 +6,31 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import Sequence
-from importlib.metadata import version
+from collections.abc import Collection, Sequence
 
-from lycosa.cli.printing import silence
+from lycosa.cli.commands import COMMANDS
 from lycosa.errors import BackendLost, LycosaError, SettingsError
-
-# In the order in which --help shows them: run, look, one stage alone, try out.
-COMMANDS = (
-    "crawl",
-    "status",
-    "why",
-    "page",
-    "query",
-    "audit",
-    "export",
-    "graph",
-    "fetch",
-    "parse",
-    "robots",
-    "urls",
-    "settings",
-    "simweb",
-    "bench",
-    "demo",
-)
+from lycosa.version import VERSION
 
 EXIT_BACKEND_LOST = 1
 EXIT_BAD_SETTINGS = 2
 EXIT_INCOMPLETE = 3
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """The whole command line."""
+def make_parser(wanted: Collection[str] = COMMANDS) -> argparse.ArgumentParser:
+    """The command line with the options of these commands; for none, with all commands by their names alone."""
     parser = argparse.ArgumentParser(
         prog="lycosa",
         description="A search-engine web crawler: polite, durable, fast. Start with: lycosa demo",
         epilog="`lycosa COMMAND --help` explains a command.",
     )
-    parser.add_argument("--version", action="version", version=f"lycosa {version('lycosa')}")
+    parser.add_argument("--version", action="version", version=f"lycosa {VERSION}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name in COMMANDS:
-        importlib.import_module(f"lycosa.cli.{name}").add_parser(commands)
+    for name, help_ in COMMANDS.items():
+        if name in wanted:
+            importlib.import_module(f"lycosa.cli.{name}").add_parser(commands)
+        elif not wanted:
+            commands.add_parser(name, help=help_)
     return parser
 
 
@@ -55,7 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code says how it went."""
     # Started with one of them closed, Python has none: whatever is printed then goes nowhere.
     sys.stdout, sys.stderr = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115
-    options = make_parser().parse_args(arguments)
+    arguments = sys.argv[1:] if arguments is None else arguments
+    # Only the command that is named is imported: --help needs none of them.
+    options = make_parser(COMMANDS.keys() & arguments[:1]).parse_args(arguments)
     try:
         code: int = options.run(options)
         sys.stdout.flush()
@@ -70,6 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"lycosa: {error}", file=sys.stderr)
         return EXIT_INCOMPLETE
     except BrokenPipeError:
+        from lycosa.cli.printing import silence
+
         # Whoever read our output (head, less) has seen enough.
         silence(sys.stdout)
         return 0

@@ -30,7 +30,6 @@ def add_parser(commands: Any) -> None:
     parser = new_parser(
         commands,
         "page",
-        "read a page back, at any of its visits",
         "Read a page back as it was kept: what is known of it and its text, or its bytes, or its headers.",
         _EXAMPLES,
     )
@@ -102,8 +101,8 @@ def _text(folder: CrawlFolder, version: Version) -> str:
     if version.text is not None:
         return version.text
     # So far only the journal has this visit, and texts are not in it.
-    from lycosa.build import page_parser
     from lycosa.inspect.opened import folder_settings
+    from lycosa.wiring.worker import page_parser
 
     response = _response(folder, version.visit)
     parser = page_parser(folder_settings(folder))

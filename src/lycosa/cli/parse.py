@@ -68,7 +68,6 @@ def add_parser(commands: Any) -> None:
     parser = new_parser(
         commands,
         "parse",
-        "what is read out of a page: title, charset, links with verdicts, content, summaries",
         "Parse one page exactly as a crawl would. Verdicts are those of a crawl that starts at this page.",
         _EXAMPLES,
     )
@@ -86,12 +85,12 @@ def add_parser(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from lycosa.build import digester, page_parser
     from lycosa.page.digest import telling_text
     from lycosa.page.encoding import decode
     from lycosa.page.installation import what_is_missing
     from lycosa.page.media import Media, media_of
     from lycosa.page.summary import summarise
+    from lycosa.wiring.worker import digester, page_parser
 
     settings = stage_settings(options)
     if missing := what_is_missing():

@@ -40,7 +40,7 @@ _EXAMPLES = """\
 
 def add_parser(commands: Any) -> None:
     """Add the command to the command line."""
-    parser = new_parser(commands, "query", "SQL over pages, links, history and hosts", _DESCRIPTION, _EXAMPLES)
+    parser = new_parser(commands, "query", _DESCRIPTION, _EXAMPLES)
     parser.add_argument("sql", metavar="SQL", help="what to ask; - reads it from standard input")
     add_folder_option(parser)
     parser.add_argument(

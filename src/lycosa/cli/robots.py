@@ -61,7 +61,6 @@ def add_parser(commands: Any) -> None:
     parser = new_parser(
         commands,
         "robots",
-        "whether robots.txt lets a URL be fetched, and which rule decides",
         "Fetch a site's robots.txt and show which of its rules decides for a URL.",
         _EXAMPLES,
     )
@@ -86,10 +85,11 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _fetch(settings: Settings, url: ParsedUrl) -> _Found:
-    from lycosa.build import make_fetcher
     from lycosa.clock import steady_clock
     from lycosa.robots.parse import MAX_ROBOTS_BYTES
+    from lycosa.robots.verdict import reliable_status
     from lycosa.url.canonical import ParsedUrl, parse
+    from lycosa.wiring.worker import make_fetcher
 
     fetcher = make_fetcher(settings, steady_clock())
     at = f"{url.origin}/robots.txt"
@@ -97,7 +97,8 @@ async def _fetch(settings: Settings, url: ParsedUrl) -> _Found:
         for _ in range(MAX_REDIRECTS + 1):
             response = await fetcher.fetch(at, max_body_bytes=MAX_ROBOTS_BYTES)
             if not (response.is_redirect and response.header("location")):
-                return _Found(at, response.status, response.body, f"status {response.status}")
+                cut = f", cut by {response.truncated}" if response.truncated else ""
+                return _Found(at, reliable_status(response), response.body, f"status {response.status}{cut}")
             further = parse(response.header("location"), at)
             if not isinstance(further, ParsedUrl):
                 break

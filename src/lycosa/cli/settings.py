@@ -19,7 +19,6 @@ def add_parser(commands: Any) -> None:
     parser = new_parser(
         commands,
         "settings",
-        "list all settings with their defaults",
         "List all settings with their defaults. Set them with --set NAME=VALUE or in a TOML file.",
         _EXAMPLES,
     )

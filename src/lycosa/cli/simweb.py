@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lycosa.cli.commands import COMMANDS
+
 if TYPE_CHECKING:
     from lycosa.simweb import SimWeb, WebPlan
     from lycosa.simweb.hostile import HostileWeb
@@ -25,14 +27,15 @@ always give the same web, so what a crawl should find of it is known. Nothing ou
   lycosa simweb page URL               print one page as it is served
 
 profiles: clean (plain pages, some disallowed, sitemaps, redirects), mixed (the default: errors, duplicates and
-old encodings too), traps (mixed, with endless sections), bench (200 hosts x 50 pages of 28 KB with 53 links)."""
+old encodings too), traps (mixed, with endless sections), bench (200 hosts x 50 pages of 28 KB with 53 links),
+strewn (the same with 10,000 pages on each host, most links to any of them, written in many ways)."""
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Register the command and its subcommands."""
     parser = commands.add_parser(
         "simweb",
-        help="a simulated internet with known truth",
+        help=COMMANDS["simweb"],
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -58,10 +61,10 @@ def _add_options(parser: argparse.ArgumentParser, *, is_default: bool) -> None:
         value = default if is_default else argparse.SUPPRESS
         parser.add_argument(name, default=value, help=help_, **more)  # type: ignore[arg-type]
 
-    add("--profile", "mixed", "clean, mixed, traps or bench (default: mixed)", metavar="NAME")
+    add("--profile", "mixed", "clean, mixed, traps, bench or strewn (default: mixed)", metavar="NAME")
     add("--seed", 1, "the number everything is drawn from (default: 1)", type=int, metavar="N")
-    add("--hosts", None, "how many hosts (default: 50; bench: 200)", type=int, metavar="N")
-    add("--pages", None, "how many pages on each host (default: 20; bench: 50)", type=int, metavar="N")
+    add("--hosts", None, "how many hosts (default: 50; bench, strewn: 200)", type=int, metavar="N")
+    add("--pages", None, "how many pages on each host (default: 20; bench: 50; strewn: 10,000)", type=int, metavar="N")
     add("--port", 0, "the port of every host (default: any free one)", type=int, metavar="PORT")
     add("--dns-port", 0, "the port of the DNS server (default: any free one)", type=int, metavar="PORT")
     add("--log", None, "append every request to this file as a line of JSON", type=Path, metavar="FILE")

@@ -30,7 +30,6 @@ def add_parser(commands: Any) -> None:
     parser = new_parser(
         commands,
         "status",
-        "where a crawl stands: counters, queues, what it waits for",
         "Show where a crawl stands, while it runs and after.",
         _EXAMPLES,
     )

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from lycosa.cli.commands import COMMANDS
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -17,7 +19,7 @@ def add_parser(commands: Any) -> None:
     """Add the command to the command line."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "urls",
-        help="show the canonical form of URLs, and how it comes about",
+        help=COMMANDS["urls"],
         description="Print the URL that would be fetched for each URL given (or each line of standard input).",
     )
     parser.add_argument("urls", nargs="*", metavar="URL", help="URLs as a page or a person writes them")

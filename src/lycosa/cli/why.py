@@ -25,7 +25,6 @@ def add_parser(commands: Any) -> None:
     parser = new_parser(
         commands,
         "why",
-        "what became of a URL, and for which reason",
         "Explain any URL: whether the crawl knows it, visited it, refused it, or where it waits and what for. "
         "Or list what the rules against endless sites left out of a host.",
         _EXAMPLES,
@@ -67,5 +66,5 @@ def _list_left_out(options: argparse.Namespace) -> int:
             if options.json:
                 print_json(msgspec.structs.asdict(each))
             else:
-                print(visible(f"{each.reason}\t{each.url}\t{each.detail}"))
+                print("\t".join(visible(field) for field in (each.reason, each.url, each.detail)))
     return 0

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import compress
-from typing import cast
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import repeat
 
 import msgspec
 
@@ -14,10 +14,10 @@ from lycosa.policy import priority
 from lycosa.url.canonical import NO_LIMITS, ParsedUrl, Rejection, parse
 from lycosa.url.domain import registered_domain
 from lycosa.url.fingerprint import Fingerprinter
-from lycosa.url.memo import KnownLink, LinkMemo, LinkPolicy
+from lycosa.url.links import FoundLinks, PageLinks
+from lycosa.url.memo import KnownLink, LinkPolicy, Renaming
 from lycosa.url.scope import Verdict
 
-MAX_REMEMBERED = 200_000
 # A site may keep its sitemaps with somebody else. It may as well name a stranger, who would get the requests.
 MAX_SITEMAPS_ELSEWHERE = 3
 MAX_NAMING_DOMAINS = 10_000
@@ -31,32 +31,6 @@ class DiscoveryRules(msgspec.Struct, frozen=True):
     order: priority.Order
     obey_nofollow: bool
     sitemaps: bool
-
-
-class Remembered:
-    """Fingerprints the frontier has acknowledged: most links end here. Bounded, in two generations."""
-
-    def __init__(self, limit: int = MAX_REMEMBERED) -> None:
-        self._limit = limit // 2
-        self._young: set[bytes] = set()
-        self._old: set[bytes] = set()
-
-    def without(self, links: Iterable[KnownLink]) -> dict[bytes, KnownLink]:
-        """The links of this crawl whose targets are not remembered, each once."""
-        young, old = self._young, self._old
-        return {
-            link.fingerprint: link
-            for link in links
-            if link.in_scope and link.fingerprint not in young and link.fingerprint not in old
-        }
-
-    def __contains__(self, fingerprint: bytes) -> bool:
-        return fingerprint in self._young or fingerprint in self._old
-
-    def add(self, fingerprints: Iterable[bytes]) -> None:
-        self._young.update(fingerprints)
-        if len(self._young) > self._limit:
-            self._old, self._young = self._young, set()
 
 
 class SitemapsElsewhere:
@@ -80,47 +54,35 @@ class SitemapsElsewhere:
 class Discovery:
     """Decides what of a visit's findings becomes a target."""
 
-    def __init__(self, policy: LinkPolicy, fingerprinter: Fingerprinter, rules: DiscoveryRules) -> None:
+    def __init__(
+        self, policy: LinkPolicy, links: PageLinks, fingerprinter: Fingerprinter, rules: DiscoveryRules
+    ) -> None:
         self._policy = policy
-        self._memo = LinkMemo(policy)
+        self._links = links
         self._fingerprinter = fingerprinter
         self._rules = rules
         self._sitemaps_elsewhere = SitemapsElsewhere()
-        self.remembered = Remembered()
+        self.remembered = links.remembered
 
-    def of_page(
-        self, target: Target, page: Page, renamed: Callable[[KnownLink], KnownLink] | None = None
-    ) -> tuple[Links, list[Target]]:
+    def of_page(self, target: Target, page: Page, renamed: Renaming | None = None) -> tuple[Links, list[Target]]:
         """All links of a page as columns, and the new targets among them, by the names they are known by."""
-        base = self._base(target, page)
-        hrefs, anchors, rels = zip(*page.links, strict=True) if page.links else ((), (), ())
-        decided = self._memo.resolve_all(base, hrefs, page.charset or "utf-8")
-        is_known = [type(link) is KnownLink for link in decided]
-        known = cast("list[KnownLink]", list(compress(decided, is_known)))
-        if len(known) < len(decided):
-            anchors, rels = tuple(compress(anchors, is_known)), tuple(compress(rels, is_known))
-        links = Links([link.url for link in known], list(anchors), list(rels))
-        if target.depth >= self._rules.max_depth or (page.nofollow and self._rules.obey_nofollow):
-            return links, []
-        if self._rules.obey_nofollow and any(rels):
-            known = [link for link, rel in zip(known, rels, strict=True) if "nofollow" not in rel]
-        if renamed:
-            known = [renamed(link) for link in known]
-        new = self.remembered.without(known)
-        for href in (page.canonical, page.refresh):
-            link = self._policy.decide(href, base) if href else None
-            if isinstance(link, KnownLink) and link.in_scope:
-                new[link.fingerprint] = link
-        return links, self._targets(target, new.values()) if new else []
+        obeys_nofollow = self._rules.obey_nofollow
+        found = self._links.decide(
+            self._base(target, page),
+            page.links,
+            tuple(href for href in (page.canonical, page.refresh) if href),
+            page.charset or "utf-8",
+            renamed=renamed,
+            is_followed=target.depth < self._rules.max_depth and not (page.nofollow and obeys_nofollow),
+            obeys_nofollow=obeys_nofollow,
+        )
+        return Links(found.targets, found.anchors, found.rels), self._targets(target, found)
 
     def beyond(self, target: Target, links: Links) -> int:
         """How many links of a page are not followed since they lie deeper than is allowed."""
         if target.depth < self._rules.max_depth:
             return 0
-        decided = self._memo.resolve_all(target.url, list(dict.fromkeys(links.targets)), "utf-8")
-        return sum(
-            link.in_scope and link.fingerprint not in self.remembered for link in decided if isinstance(link, KnownLink)
-        )
+        return self._links.count_new(target.url, list(dict.fromkeys(links.targets)))
 
     def of_redirect(self, target: Target, location: str) -> tuple[str, list[Target]]:
         """Where a redirect leads, and the target it makes, if it makes one."""
@@ -211,25 +173,39 @@ class Discovery:
         parsed = parse(page.base, target.url, NO_LIMITS)
         return parsed.url if isinstance(parsed, ParsedUrl) else target.url
 
-    def _targets(self, source: Target, links: Iterable[KnownLink]) -> list[Target]:
-        foreign: dict[str, int] = {}
-        targets = []
-        depth, order = source.depth + 1, self._rules.order
-        for link in links:
-            is_foreign = link.host != source.host
-            if is_foreign:
-                foreign[link.domain] = foreign.get(link.domain, 0) + 1
-                if foreign[link.domain] > self._rules.max_links_per_domain:
-                    continue
-            rank = priority.link_class(
-                order,
-                depth=depth,
-                path_segments=link.url.count("/") - 3,
-                has_query="?" in link.url,
-                is_foreign=is_foreign,
+    def _targets(self, source: Target, found: FoundLinks) -> list[Target]:
+        kinds, depths, referrers = repeat(Kind.PAGE), repeat(source.depth + 1), repeat(source.url)
+        classes = self._classes(source, found)
+        # A column at a time: hardly any bytecode is run for each link.
+        targets = list(map(Target, found.urls, found.hosts, found.fingerprints, kinds, classes, depths, referrers))
+        return targets if len(targets) <= self._rules.max_links_per_domain else self._limited(source, targets)
+
+    def _classes(self, source: Target, found: FoundLinks) -> Iterable[int]:
+        if shared := priority.shared_class(self._rules.order):
+            return repeat(shared)
+        return [
+            priority.link_class(
+                self._rules.order,
+                depth=source.depth + 1,
+                path_segments=url.count("/") - 3,
+                has_query="?" in url,
+                is_foreign=host != source.host,
             )
-            targets.append(Target(link.url, link.host, link.fingerprint, Kind.PAGE, rank, depth, source.url))
-        return targets
+            for url, host in zip(found.urls, found.hosts, strict=True)
+        ]
+
+    def _limited(self, source: Target, targets: list[Target]) -> list[Target]:
+        """The targets without those that are too many on one foreign domain."""
+        foreign: Counter[str] = Counter()
+        kept = []
+        for target in targets:
+            if target.host != source.host:
+                domain = registered_domain(target.host)
+                foreign[domain] += 1
+                if foreign[domain] > self._rules.max_links_per_domain:
+                    continue
+            kept.append(target)
+        return kept
 
 
 def _urgency(entry: SitemapEntry) -> tuple[float, float]:

@@ -20,6 +20,8 @@ logger = logging.getLogger(__name__)
 
 # News may come late (a clock that is not ours, a host given back): look again at least this often.
 LOOK_AGAIN_SECONDS = 1.0
+# How long requests under way may take to end when the crawl is stopped.
+STOP_SECONDS = 10.0
 
 
 class CentralDispatcher:
@@ -78,12 +80,12 @@ class CentralDispatcher:
         due = self.frontier.next_at(worker)
         pause = LOOK_AGAIN_SECONDS if due is None else min(max(due - self._clock(), 0.001), LOOK_AGAIN_SECONDS)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(news.wait(), pause)
+            async with asyncio.timeout(pause):
+                await news.wait()
 
     async def settle(self, settlements: Sequence[Settlement]) -> list[int]:
         late = await self.frontier.settle(settlements)
         self.on_settled(settlements)
-        self.tell()
         return late
 
     async def may_ask_at(self, token: int, address: str) -> bool:
@@ -92,8 +94,8 @@ class CentralDispatcher:
             self.tell()
         return is_permitted
 
-    async def give_back(self, token: int) -> None:
-        await self.frontier.give_back(token)
+    async def give_back(self, tokens: Sequence[int]) -> None:
+        await self.frontier.give_back(tokens)
         self.tell()
 
 
@@ -113,8 +115,8 @@ class LocalDispatcher:
     async def may_ask_at(self, token: int, address: str) -> bool:
         return await self._dispatcher.may_ask_at(token, address)
 
-    async def give_back(self, token: int) -> None:
-        await self._dispatcher.give_back(token)
+    async def give_back(self, tokens: Sequence[int]) -> None:
+        await self._dispatcher.give_back(tokens)
 
     async def pause(self, reason: str) -> None:
         logger.warning("%s", reason or "the crawl goes on")

@@ -34,9 +34,18 @@ def hold_folder(folder: CrawlFolder, settings: Settings) -> tuple[CrawlFolder, L
 
 
 def kept_settings(folder: CrawlFolder, changes: dict[str, Any]) -> Settings | None:
-    """The settings that a folder was last crawled with, and changes on top; None if it has none."""
+    """The settings that a folder was last crawled with, and changes on top; None if nobody has crawled in it."""
     kept = next((path for path in (folder.own_settings, folder.settings) if path.exists()), None)
-    return load_kept(kept, changes) if kept else None
+    # Pages were crawled by some settings; that they are gone must not pass for defaults.
+    return load_kept(kept or folder.own_settings, changes) if kept or folder.has_pages() else None
+
+
+def settings_before(folder: CrawlFolder) -> Settings | None:
+    """By which settings a folder was last crawled; None if that is not known, since the operator named others."""
+    try:
+        return kept_settings(folder, {})
+    except SettingsError:
+        return None
 
 
 def write_settings(folder: CrawlFolder, settings: Settings) -> None:

@@ -1,7 +1,7 @@
 """A crawl from lock to close, once for the command and for programs.
 
 Knows the order of things and what is waited for. Which frontier it is, who visits and how pages are read again is
-given to it (see `Parts`): `build.py` chooses.
+given to it (see `Parts`): `wiring/` chooses.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from lycosa.crawl.restart import (
     check_whole,
     hold_folder,
     joining,
-    kept_settings,
     note_begun,
     note_planted,
     seeds_to_plant,
+    settings_before,
     write_seeds,
     write_settings,
 )
@@ -285,7 +285,7 @@ class Session:
         """Which crawl further seeds join, and by which settings; empty if there are none, or no crawl."""
         known = [seed.url for seed in self.folder.read_seeds()]
         new = [seed.url for seed in seeds if seed.url not in known]
-        before = kept_settings(self.folder, {})
+        before = settings_before(self.folder)
         if not known or not new or before is None or self.folder.seat:
             return ""
         return joining(self.folder, new, known, before, self.settings)

@@ -34,10 +34,12 @@ from lycosa.outcome import (
     response_of,
     urls_found,
 )
+from lycosa.policy.politeness import is_host_trouble
 from lycosa.policy.retry import may_pass, retry_after_seconds
 from lycosa.site.judge import Learnt
 from lycosa.store.warc import base32
 
+FORBIDDEN = 403
 # Trouble on the way may pass; what the server said wrong, it will say again.
 _PASSING = frozenset({Failure.DNS, Failure.CONNECT, Failure.TIMEOUT, Failure.SLOW, Failure.RESET, Failure.STATUS})
 
@@ -117,6 +119,25 @@ def settlement_of(lease: Lease, outcome: Settled, learnt: Learnt) -> Settlement:
             return msgspec.structs.replace(facts, sent=False, robots=outcome.robots)
         case Crashed():
             return facts
+
+
+def may_go_on(lease: Lease, settlement: Settlement) -> bool:
+    """Whether the next target of a host may be visited right after this one: nothing that ended here makes it rest.
+
+    Only the frontier knows how long a pause is; whatever might cause one, or change the rules, is left to it.
+    """
+    if settlement.robots is not None:
+        return False
+    match settlement.outcome:
+        case OutcomeKind.REFUSED:
+            return True
+        case OutcomeKind.FAILED:
+            is_of_host = is_host_trouble(settlement.status, is_failure=True) or settlement.status == FORBIDDEN
+            return lease.at_once and not is_of_host and not settlement.is_ban and not settlement.may_retry
+        case OutcomeKind.CRASHED:
+            return False
+        case _:
+            return lease.at_once and settlement.status > 0
 
 
 def postponement_of(lease: Lease, outcome: Postponed) -> Settlement:

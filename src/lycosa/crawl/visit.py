@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from hashlib import sha1
 
 import msgspec
@@ -55,6 +56,10 @@ class _NotNow(Exception):
     """Nothing must be sent under this lease; the frontier has it back."""
 
 
+async def _nobody_waits() -> None:
+    pass
+
+
 class Visitor:
     """Visits targets. Every visit ends in exactly one outcome."""
 
@@ -84,12 +89,15 @@ class Visitor:
         self._watchdog = watchdog
         self._spaces_addresses = spaces_addresses
 
-    async def visit(self, lease: Lease) -> Outcome:
-        """The visit of whatever the lease is for; what goes wrong on the way is an outcome too."""
+    async def visit(self, lease: Lease, answered: Callable[[], Awaitable[None]] = _nobody_waits) -> Outcome:
+        """The visit of whatever the lease is for; what goes wrong on the way is an outcome too.
+
+        `answered` is awaited when a page has come from which nothing follows for its host, before it is read.
+        """
         try:
             match lease.target.kind:
                 case Kind.PAGE:
-                    return await self._visit_page(lease)
+                    return await self._visit_page(lease, answered)
                 case Kind.ROBOTS:
                     return await self._read_robots(lease)
                 case Kind.SITEMAP:
@@ -99,7 +107,7 @@ class Visitor:
         except _NotNow:
             return Deferred()
         except NoNetwork:
-            await self._dispatcher.give_back(lease.token)
+            await self._dispatcher.give_back([lease.token])
             return Deferred()
         except AddressRefused as error:
             return Refused(Refusal.ADDRESS, error.detail)
@@ -115,7 +123,7 @@ class Visitor:
         except Exception as error:  # the one catch-all: a page can end at most its own visit
             return Crashed(Crash.CRASHED, f"{type(error).__name__}: {error}"[:MAX_DETAIL_CHARACTERS])
 
-    async def _visit_page(self, lease: Lease) -> Outcome:
+    async def _visit_page(self, lease: Lease, answered: Callable[[], Awaitable[None]]) -> Outcome:
         target = lease.target
         if objection := await self._robots_cache.refusal(lease) or await self._judge.objection(lease):
             return objection
@@ -127,6 +135,7 @@ class Visitor:
             return self._moved(target, response)
         if failure := _failure_of(response):
             return failure
+        await answered()
         with self._watchdog(lease.token, len(response.body)):
             page = self._parse(response)
             if self._judge.is_soft_404(lease, page):
@@ -163,7 +172,7 @@ class Visitor:
                 raise _NotNow
         # Just before the request, after everything that may take long.
         if lease.begin_by and machine_clock() >= lease.begin_by:
-            await self._dispatcher.give_back(lease.token)
+            await self._dispatcher.give_back([lease.token])
             raise _NotNow
         return address
 
@@ -218,9 +227,12 @@ class Visitor:
             response = await self._fetcher.fetch(lease.target.url, address=await self._address(lease))
         except VisitError as error:
             return Read(None, [], note=Reason(error.reason, error.detail))
-        with self._watchdog(lease.token, len(response.body)):
-            text = self._parse(response).text if 200 <= response.status < 300 else ""
-        self._judge.learn_probe(lease, response.status, text)
+        text, found = "", []
+        if 200 <= response.status < 300:
+            with self._watchdog(lease.token, len(response.body)):
+                page = self._parse(response)
+                text, found = page.text, self._discovery.of_page(lease.target, page)[1]
+        self._judge.learn_probe(lease, response.status, text, found)
         return Read(response, [], note=Reason(Note.PROBE))
 
 

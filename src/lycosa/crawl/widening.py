@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from lycosa.crawl.restart import kept_settings
+from lycosa.crawl.restart import settings_before
 from lycosa.frontier.rules import is_sitemap
-from lycosa.model import History, OutcomeKind, Refusal, Response, Target, Visit
+from lycosa.model import Failure, History, OutcomeKind, Refusal, Response, Target, Visit
 from lycosa.settings import Settings
 from lycosa.store.files import replace_file
 from lycosa.store.folder import CrawlFolder
@@ -44,6 +44,7 @@ class Reach(msgspec.Struct, frozen=True):
     max_depth: int
     traps: bool
     patience: int
+    open_networks: list[str]
     seeds: list[str]
 
     @classmethod
@@ -84,7 +85,7 @@ def reach_before(folder: CrawlFolder) -> Reach | None:
     try:
         return msgspec.json.decode((folder.frontier / REACH).read_bytes(), type=Reach)
     except (FileNotFoundError, msgspec.MsgspecError):
-        kept = kept_settings(folder, {})
+        kept = settings_before(folder)
     seeds = folder.read_seeds()
     return Reach.of(kept, seeds) if kept and seeds and folder.has_pages() else None
 
@@ -136,6 +137,8 @@ class Widening:
                 return is_sitemap(past) and self._has_other_extent
             case OutcomeKind.REFUSED:
                 return past.reason in self._lifted
+            case OutcomeKind.FAILED:
+                return past.reason == Failure.ADDRESS and self._has_opened
             case _:
                 return False
 
@@ -147,4 +150,10 @@ class Widening:
     @property
     def _lifted(self) -> set[Refusal]:
         """The refusals that the new settings may not repeat."""
-        return set(Refusal) - _NOT_OF_SITES if self._old.traps and not self._new.traps else set()
+        lifted = set(Refusal) - _NOT_OF_SITES if self._old.traps and not self._new.traps else set()
+        return lifted | {Refusal.ADDRESS} if self._has_opened else lifted
+
+    @property
+    def _has_opened(self) -> bool:
+        """Whether there is a network that was closed before."""
+        return not set(self._new.open_networks) <= set(self._old.open_networks)

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from lycosa.dedupe.signature import GROUP_BYTES, Signature, similarity
+from lycosa.dedupe.comparison import GROUP_BYTES, Signature, similarity
 from lycosa.model import Placement
 
 THRESHOLD = 0.9

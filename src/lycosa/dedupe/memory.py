@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lycosa.dedupe.comparison import Signature
 from lycosa.dedupe.groups import Plan, plan_of
-from lycosa.dedupe.signature import Signature
 from lycosa.model import Placement
 
 

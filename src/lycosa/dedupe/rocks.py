@@ -21,8 +21,8 @@ from rocksdict import (
     WriteBatch,
 )
 
+from lycosa.dedupe.comparison import Signature
 from lycosa.dedupe.groups import plan_of
-from lycosa.dedupe.signature import Signature
 from lycosa.errors import lost
 from lycosa.model import Placement
 

@@ -9,30 +9,23 @@ the smallest numbers of 42 wider bins, six at a time: two texts that share a ban
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lycosa.dedupe.comparison import BANDS, NO_SIGNATURE, SLOTS, Signature, split_bands
 from lycosa.dedupe.tokens import Numbers, codes, mixed, text_digest, tokens_of
 
 Shingles = NDArray[np.uint32]
 
 SHINGLE_TOKENS = 3
-# Two texts that are 90 % alike share one of seven bands of six rows in 99.5 % of cases, at 50 % in 10 %.
-BANDS = 7
 ROWS_PER_BAND = 6
-BAND_BYTES = 8
-GROUP_BYTES = 8
 
 _ROWS = BANDS * ROWS_PER_BAND
 _ROW_STARTS = np.array([(row << 32) // _ROWS for row in range(_ROWS)], dtype=np.uint32)
 _ROW_ENDS = np.append(_ROW_STARTS[1:] - np.uint32(1), np.uint32((1 << 32) - 1))
-_SLOTS = 2048
 _SLOT_SHIFT = np.uint32(32 - 11)
-SKETCH_BYTES = _SLOTS // 4
-
-_LOW_BITS = int.from_bytes(b"\x55" * SKETCH_BYTES)
 _FACTORS = np.array((0x9FB21C651E98DF25, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F, 0xE7037ED1A0B428DB), dtype=np.uint64)
 _COLUMNS = mixed(np.arange(1, ROWS_PER_BAND + 1, dtype=np.uint64)) | np.uint64(1)
 _BAND_NUMBERS = np.arange(BANDS, dtype=np.uint64) << np.uint64(56)
@@ -51,34 +44,12 @@ def _find_compiled_sign() -> Callable[[str, Any, Any, Any, Any], tuple[bytes, by
 compiled_sign = _find_compiled_sign()
 
 
-class Signature(NamedTuple):
-    """What is compared of a text. `digest` stands for its words in order; empty for a text without words."""
-
-    digest: bytes = b""
-    bands: tuple[bytes, ...] = ()
-    sketch: bytes = b""
-
-    def to_bytes(self) -> bytes:
-        return b"".join((self.digest, *self.bands, self.sketch))
-
-    @classmethod
-    def from_bytes(cls, raw: bytes) -> Signature:
-        """The inverse of `to_bytes`."""
-        if not raw:
-            return NO_SIGNATURE
-        bands_at, sketch_at = len(raw) - SKETCH_BYTES - BANDS * BAND_BYTES, len(raw) - SKETCH_BYTES
-        return cls(raw[:bands_at], _split(raw[bands_at:sketch_at]), raw[sketch_at:])
-
-
-NO_SIGNATURE = Signature()
-
-
 def signature_of(text: str) -> Signature:
     """The signature of any text; the empty one if it has no words."""
     if compiled_sign is None:
         return signature_of_arrays(text)
     tokens, bands, sketch = compiled_sign(text, codes(), _FACTORS, _COLUMNS, _DONORS)
-    return Signature(text_digest(tokens), _split(bands), sketch) if tokens else NO_SIGNATURE
+    return Signature(text_digest(tokens), split_bands(bands), sketch) if tokens else NO_SIGNATURE
 
 
 def signature_of_arrays(text: str) -> Signature:
@@ -88,23 +59,6 @@ def signature_of_arrays(text: str) -> Signature:
         return NO_SIGNATURE
     shingles = _shingles(tokens)
     return Signature(text_digest(tokens.astype("<u8").tobytes()), _bands(shingles), _sketch(shingles))
-
-
-def similarity(sketch: bytes, other: bytes) -> float:
-    """The share of shingles that two texts have in common of all they have, as their sketches tell it.
-
-    Of the bins that both fill, a third agree by chance; of those that only one fills, none does.
-    """
-    # As whole numbers, since 4,096 bits take Python 2 µs and numpy 15.
-    a, b = int.from_bytes(sketch), int.from_bytes(other)
-    filled_a, filled_b = (a | a >> 1) & _LOW_BITS, (b | b >> 1) & _LOW_BITS
-    filled = (filled_a | filled_b).bit_count()
-    if not filled:
-        return 0.0
-    both = filled_a & filled_b
-    differing = a ^ b
-    agreeing = (both & ~(differing | differing >> 1)).bit_count()
-    return max(0.0, (3 * agreeing - both.bit_count()) / (2 * filled))
 
 
 def _shingles(tokens: Numbers) -> Shingles:
@@ -128,7 +82,7 @@ def _sketch(shingles: Shingles) -> bytes:
     np.not_equal(bins[1:], bins[:-1], out=is_first[1:])
     # By the lowest bits, which being the smallest says nothing about.
     thirds = (shingles[is_first] & np.uint32(1023)) * np.uint32(3) >> np.uint32(10)
-    slots = np.zeros(_SLOTS, dtype=np.uint8)
+    slots = np.zeros(SLOTS, dtype=np.uint8)
     slots[bins[is_first]] = thirds + np.uint32(1)
     # Four slots to a byte: the multiplication moves them side by side into the highest one.
     return (slots.view("<u4") * np.uint32(0x01041040) >> np.uint32(24)).astype(np.uint8).tobytes()
@@ -141,11 +95,7 @@ def _bands(shingles: Shingles) -> tuple[bytes, ...]:
         rows = _densified(rows, is_filled)
     by_band = rows.reshape(BANDS, ROWS_PER_BAND)
     keys = mixed((by_band * _COLUMNS).sum(axis=1)) >> np.uint64(8) | _BAND_NUMBERS
-    return _split(keys.astype(">u8").tobytes())
-
-
-def _split(bands: bytes) -> tuple[bytes, ...]:
-    return tuple(bands[place : place + BAND_BYTES] for place in range(0, len(bands), BAND_BYTES))
+    return split_bands(keys.astype(">u8").tobytes())
 
 
 def _densified(rows: Shingles, is_filled: NDArray[np.bool_]) -> Shingles:

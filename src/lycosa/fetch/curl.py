@@ -35,6 +35,8 @@ BUFFER_BYTES = 256 * 1024
 # A host with a dead address is tried at one more.
 MAX_ADDRESSES = 2
 SPEED_WINDOW_SECONDS = 10.0
+# Open requests of a fetcher whose settings leave their number to the machine, if nobody asked that.
+USUAL_CONNECTIONS = 512
 # Bodies this long are decoded one in a turn of the loop, and read in the same turn: a hundred at once would fill the
 # memory, and keep answers of name servers waiting until they are too late. While the budget is used up by what came
 # before, all bodies wait as they came: decoded and read they are ten times as large.
@@ -171,7 +173,8 @@ class CurlFetcher:
         self._clock = clock
         self._limits = HeadLimits(settings.max_header_lines, settings.max_header_bytes, settings.max_header_line_bytes)
         self._lines = request_lines(settings.user_agent, ())
-        self._open_requests = asyncio.Semaphore(settings.connections)
+        self._connections = settings.connections or USUAL_CONNECTIONS
+        self._open_requests = asyncio.Semaphore(self._connections)
         self._body_budget = BodyBudget(settings.body_budget_bytes)
         self._one_after_the_other = asyncio.Lock()
         self._idle: list[_Slot] = []
@@ -305,7 +308,7 @@ class CurlFetcher:
     def _start(self, request: _Request, address: str) -> _Slot:
         if self._multi is None:
             self._loop = asyncio.get_running_loop()
-            self._multi = Multi(self._end, self._settings.connections)
+            self._multi = Multi(self._end, self._connections)
         slot = self._idle.pop() if self._idle else self._new_slot()
         slot.begin(self._loop, request.max_bytes)
         slot.easy.setopt(pycurl.URL, request.url)

@@ -56,7 +56,7 @@ class Resolver:
         *,
         timeout_seconds: float = 2.0,
         tries: int = 3,
-        max_names: int = 50_000,
+        max_names: int = 20_000,
     ) -> None:
         self._servers = [_checked_server(text) for text in servers]
         self._clock = clock

@@ -16,7 +16,7 @@ Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
 # Decisions kept. A worker meets few addresses again and again, so this is about memory only.
-MAX_DECISIONS = 65_536
+MAX_DECISIONS = 16_384
 
 # `is_global` is not enough: its answer changed between Python releases, and it lets through multicast, the
 # tunnels that carry an IPv4 address, and a cloud's metadata service on an address that looks public.

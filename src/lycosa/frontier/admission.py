@@ -10,12 +10,11 @@ from msgspec.structs import replace
 from lycosa.frontier.backlog import Backlog
 from lycosa.frontier.host import Host
 from lycosa.frontier.hosts import HostBatch, HostTable
-from lycosa.frontier.leases import LeaseTable
 from lycosa.frontier.poison import readable_history
 from lycosa.frontier.records import encode
 from lycosa.frontier.rules import Which, host_of_origin, rank_of, visited_target
 from lycosa.frontier.tables import HISTORY, Tables
-from lycosa.model import Target
+from lycosa.model import Refusal, Target, origin_of
 
 
 @dataclass(eq=False, repr=False)
@@ -26,7 +25,6 @@ class Admission:
     _max_queued: int  # per host; 0: any number
     _hosts: HostTable
     _backlog: Backlog
-    _leases: LeaseTable
 
     async def prepare(
         self,
@@ -76,18 +74,26 @@ class Admission:
         What got lost was not visited, as far as the counters go.
         """
         again: list[Target] = []
+        closed: list[Target] = []
         for fingerprint, raw in rows:
             past = readable_history(raw)
             # One that is due already stands in a queue: asking twice must not fetch it twice.
             if past is None or past.next_at or not which(past):
                 continue
             again.append(visited_target(past, fingerprint))
+            if past.reason == Refusal.ADDRESS:
+                closed.append(again[-1])
             if is_lost:
                 self._backlog.counts[past.outcome.name.lower()] -= 1
                 # Asked for whatever it is: there is nothing here that could be unchanged.
                 past = replace(past, etag="", last_modified="", digest=b"")
             batch.put(HISTORY, fingerprint, encode(replace(past, next_at=now)))
         await self._backlog.queue(batch, again)
+        for target in closed:
+            # What stands there for rules is that nobody may connect: the rules are to be asked for first.
+            host = self._hosts.get(target.host)
+            host.record.origins.pop(origin_of(target.url), None)
+            batch.note(host)
         return len(again)
 
     async def _make_room(self, batch: HostBatch, host: Host, target: Target) -> bool:
@@ -105,9 +111,7 @@ class Admission:
         if rank_of(target) >= lane.rank:
             return False
         spot, last = await self._backlog.next_in(host, lane, is_last_first=not self._backlog.takes_last(lane))
-        held = self._leases.get(host.token)
-        is_under_way = held is not None and held.spot == spot
-        if spot is None or last is None or is_under_way or not last.fingerprint or last.visits:
+        if spot is None or last is None or not last.fingerprint or last.visits:
             return False
         self._backlog.dequeue(batch, host, spot)
         batch.known[last.fingerprint] = False

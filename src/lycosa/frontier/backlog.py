@@ -69,6 +69,11 @@ class Backlog:
         heads = ((host, host.queue.head_key(lane, is_last_first=self.takes_last(lane))) for host, lane in lanes)
         await self.load_blocks([(host, key) for host, key in heads if not host.queue.has(key)])
 
+    async def load_run(self, host: Host, lane: Lane, entries: int) -> None:
+        """The blocks that the next so many entries of a lane are in."""
+        keys = host.queue.run_keys(lane, entries, is_last_first=self.takes_last(lane))
+        await self.load_blocks((host, key) for key in keys)
+
     async def load_blocks(self, wanted: Iterable[tuple[Host, bytes]]) -> None:
         owners = {key: host for host, key in wanted}
         if owners:
@@ -79,12 +84,15 @@ class Backlog:
 
     async def next_in(self, host: Host, lane: Lane, *, is_last_first: bool) -> tuple[Spot | None, Target | None]:
         """What stands first, or last, in a lane, and what it is; nothing if its block, or its entry, is unreadable."""
-        found = host.queue.next_in(lane, is_last_first=is_last_first)
-        if found is None:
-            await self.load_blocks([(host, host.queue.head_key(lane, is_last_first=is_last_first))])
-            found = host.queue.next_in(lane, is_last_first=is_last_first)
-        if found is None:
-            return None, None
+        queue = host.queue
+        # Once, but for blocks of which nothing is left.
+        while not (found := queue.next_in(lane, is_last_first=is_last_first)):
+            key = queue.head_key(lane, is_last_first=is_last_first)
+            if queue.has(key):
+                return None, None
+            await self.load_blocks([(host, key)])
+            if not queue.has(key):
+                return None, None
         spot, entry = found
         return spot, target_of(entry, host.record.name, lane.rank)
 
@@ -147,7 +155,7 @@ class Backlog:
         key = host.queue.head_key(lane, is_last_first=self.takes_last(lane))
         others = [other for other in host.queue.keys(lane) if other != key]
         (raw,), blocks = await self._tables.get(QUEUE, [key]), await self._tables.get(QUEUE, others)
-        is_first = key == host.queue.head_key(lane, is_last_first=False)
+        is_first = host.queue.is_first(lane, key)
         left = sum(length_of(block) for block in blocks if block) - (0 if is_first else lane.gone)
         lost = max(lane.entries - left, 0)
         host.queue.drop_block(batch, lane, key, lost)

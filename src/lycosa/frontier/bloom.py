@@ -11,9 +11,7 @@ from __future__ import annotations
 from array import array
 from functools import lru_cache
 from math import ceil, exp, log
-
-import numpy as np
-import numpy.typing as npt
+from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 
 WORD_BITS = 64
 _MASK = (1 << 64) - 1
@@ -31,12 +29,14 @@ class BloomFilter:
         self.hashes = max(1, hashes)
         self.words = self.hashes if words is None else words
         assert self.hashes % self.words == 0, "every word gets the same number of bits"
-        self._words = array("Q", bytes(8 * max(1, ceil(bits / WORD_BITS))))
+        # From the kernel, zero by itself: of a filter for ten million a small crawl never touches most pages.
+        pages = mmap(-1, 8 * max(1, ceil(bits / WORD_BITS)), MAP_PRIVATE | MAP_ANONYMOUS)
+        self._words: memoryview | array[int] = memoryview(pages).cast("Q")
         self.bits = WORD_BITS * len(self._words)
         self.added = 0
         per_word = self.hashes // self.words
         self._index_bits = 6 if per_word == 1 else _PATTERN_INDEX_BITS
-        self._patterns = _patterns(self._index_bits, per_word)
+        self._patterns = _patterns(per_word)
 
     @classmethod
     def for_error(cls, capacity: int, error: float) -> BloomFilter:
@@ -47,10 +47,12 @@ class BloomFilter:
     @classmethod
     def blocked_for_error(cls, capacity: int, error: float) -> BloomFilter:
         """The smallest filter with one memory access per fingerprint that keeps the error at this capacity."""
-        bits_per_item, hashes = 4.0, 1
-        while (found := min((_blocked_error(bits_per_item, k), k) for k in range(1, 13)))[0] > error:
+        bits_per_item, hashes, near = 4.0, 1, range(1, 13)
+        while (found := min((_blocked_error(bits_per_item, k), k) for k in near))[0] > error:
             bits_per_item *= 1.02
             hashes = found[1]
+            # With some more bits the best is the same number, or the next.
+            near = range(hashes, hashes + 2)
         return cls(capacity, ceil(bits_per_item * capacity), hashes, words=1)
 
     @classmethod
@@ -106,11 +108,13 @@ class BloomFilter:
 
     def add_many(self, fingerprints: bytes) -> None:
         """Add fingerprints that stand one behind the other, 8 bytes each; for loading millions at a start."""
+        import numpy as np  # which takes longer to import than to load some thousands
+
         mixed = np.frombuffer(fingerprints, dtype="<u8") * np.uint64(_SPREAD)
         mixed ^= mixed >> np.uint64(32)
         step = mixed >> np.uint64(17) | np.uint64(1)
-        store: npt.NDArray[np.uint64] = np.frombuffer(self._words, dtype=np.uint64)
-        patterns = np.array(self._patterns, dtype=np.uint64)
+        store = np.frombuffer(self._words, dtype=np.uint64)
+        patterns = np.array([self._patterns[index] for index in range(1 << self._index_bits)], dtype=np.uint64)
         shift, mask = np.uint64(self._index_bits), np.uint64((1 << self._index_bits) - 1)
         for _ in range(self.words):
             np.bitwise_or.at(store, (mixed >> shift) % np.uint64(len(store)), patterns[mixed & mask])
@@ -142,17 +146,26 @@ def _blocked_error(bits_per_item: float, hashes: int) -> float:
     return error
 
 
-@lru_cache(maxsize=4)
-def _patterns(index_bits: int, bits_set: int) -> list[int]:
-    """One 64-bit pattern with `bits_set` bits for each index; the same in every run, for saved filters."""
-    if bits_set == 1:
-        return [1 << index for index in range(1 << index_bits)]
-    patterns = []
-    for index in range(1 << index_bits):
-        pattern, state = 0, index
-        while pattern.bit_count() < bits_set:
+class _Patterns(dict[int, int]):
+    """One 64-bit pattern with so many bits for each index; the same in every run, for saved filters.
+
+    Each is drawn when it is first asked for: all of them at once would take as long as opening the frontier.
+    """
+
+    def __init__(self, bits_set: int) -> None:
+        super().__init__()
+        self._bits_set = bits_set
+
+    def __missing__(self, index: int) -> int:
+        pattern, state = (1 << index, 0) if self._bits_set == 1 else (0, index)
+        while pattern.bit_count() < self._bits_set:
             state = (state + 1) * _SPREAD & _MASK
             pattern |= 1 << (state >> 58)
             state ^= state >> 29
-        patterns.append(pattern)
-    return patterns
+        self[index] = pattern
+        return pattern
+
+
+@lru_cache(maxsize=4)
+def _patterns(bits_set: int) -> _Patterns:
+    return _Patterns(bits_set)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from lycosa.clock import Clock, steady_clock
+from lycosa.dedupe.comparison import Signature
 from lycosa.dedupe.memory import MemoryContentGroups
-from lycosa.dedupe.signature import Signature
 from lycosa.frontier.claims import Claims
 from lycosa.frontier.memory import MemoryReader, MemoryTables
 from lycosa.frontier.poison import readable_history
@@ -49,6 +49,7 @@ class EmbeddedFrontier:
         self._rows = rows
         self._place = place
         self._key = key
+        self._tell: Callable[[], None] = lambda: None
         self._claims = Claims(self._stored_under, self._has_lease)
         clock = clock or steady_clock()
         self._state = state = _at_once(read_state(tables))
@@ -64,6 +65,7 @@ class EmbeddedFrontier:
             limit=PagesAtMost(rules.max_pages),
             spacing=spacing,
             workers=range(max(1, rules.workers)),
+            tell=self.tell,
         )
         _at_once(self._scheduler.open())
 
@@ -81,8 +83,8 @@ class EmbeddedFrontier:
     async def may_ask_at(self, token: int, address: str) -> bool:
         return await self._scheduler.may_ask_at(token, address)
 
-    async def give_back(self, token: int) -> None:
-        await self._scheduler.give_back(token)
+    async def give_back(self, tokens: Sequence[int]) -> None:
+        await self._scheduler.give_back(tokens)
 
     async def is_finished(self) -> bool:
         return self._scheduler.is_finished()
@@ -140,7 +142,12 @@ class EmbeddedFrontier:
         return changes
 
     def listen(self, tell: Callable[[], None]) -> None:
-        """Nothing happens here that its caller does not know of."""
+        """Be told when settlements are written, though not yet durable."""
+        self._tell = tell
+
+    def tell(self) -> None:
+        """Something may have become available."""
+        self._tell()
 
     def give_up(self) -> None:
         """Nothing here is waited for."""

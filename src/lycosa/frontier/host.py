@@ -7,15 +7,31 @@ from collections.abc import Collection
 from lycosa.frontier.entries import mark_of, origin_under
 from lycosa.frontier.queue import HostQueue
 from lycosa.frontier.records import HostRecord, Lane
+from lycosa.frontier.spacing import Place
 from lycosa.url.domain import registered_domain
 
 NOBODY = -1
+NOWHERE = Place("", "", 0)
 
 
 class Host:
-    """A host with something queued is active, waits, or is parked; with a token, a lease of it is out."""
+    """A host with something queued is active, waits, or is parked. Leases of it that are out are all of one worker."""
 
-    __slots__ = ("domain", "is_active", "is_ready", "owner", "queue", "record", "times", "token", "turn")
+    __slots__ = (
+        "domain",
+        "free_at_before",
+        "is_active",
+        "leased",
+        "owner",
+        "place",
+        "queue",
+        "record",
+        "standing",
+        "times",
+        "turn",
+        "was_asked",
+        "worker",
+    )
 
     def __init__(self, record: HostRecord) -> None:
         self.record = record
@@ -24,9 +40,20 @@ class Host:
         self.owner = NOBODY  # the worker that visits it next; chosen when it is next ready
         self.times = 0  # how often that worker had had its domain
         self.is_active = False
-        self.is_ready = False  # stands in its worker's heap
-        self.token = 0
+        self.standing = 0  # its entry in its worker's heap; an older one says nothing any more
         self.turn = 0  # visits since it became active
+        # Of the leases that are out: their tokens, who has them, where they lead, when the host was free before the
+        # first of them, and whether anything was sent since.
+        self.leased: set[int] = set()
+        self.worker = NOBODY
+        self.place = NOWHERE
+        self.free_at_before = 0.0
+        self.was_asked = False
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it stands in its worker's heap."""
+        return self.standing > 0
 
     @property
     def rank(self) -> int:
@@ -59,6 +86,15 @@ class Host:
         """Where the next target comes from; None if all origins are closed."""
         for lane in self.record.lanes:
             if lane.mark not in closed:
+                return lane
+        return None
+
+    def next_lane_with_more(self, closed: Collection[str]) -> Lane | None:
+        """Where the next target comes from that is not given out yet."""
+        if not self.leased:
+            return self.next_lane(closed)
+        for lane in self.record.lanes:
+            if lane.mark not in closed and self.queue.has_more(lane):
                 return lane
         return None
 

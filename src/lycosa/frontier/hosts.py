@@ -9,6 +9,7 @@ without a pause, so nobody meets a host half changed.
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,6 +25,7 @@ from lycosa.frontier.spacing import Spacing
 from lycosa.frontier.tables import HOSTS, PARKED, POISONED, WAITING, Batch, Tables
 from lycosa.model import MAX_DOUBT, Settlement
 from lycosa.policy.balance import turn_of
+from lycosa.policy.politeness import MIN_TOP_UP, delay_seconds, run_length, slowed_seconds
 
 CACHED_HOSTS = 20_000
 # A host that rests longer than this leaves memory until it is due.
@@ -82,7 +84,7 @@ class HostTable:
         self._active: dict[str, Host] = {}
         self._resting: OrderedDict[str, Host] = OrderedDict()
         self._ready: dict[int, list[tuple[float, int, Host]]] = {worker: [] for worker in assignment.workers}
-        self._ties = count()
+        self._ties = count(1)
         # Hosts that wait and are not active, by rank; those drawn next; and the key up to which all are drawn.
         self._idle = list(state.waiting)
         self._drawn: list[deque[tuple[bytes, str]]] = [deque() for _ in range(RANKS)]
@@ -147,18 +149,23 @@ class HostTable:
     def go_on(self, batch: HostBatch, host: Host, now: float) -> None:
         """What a host without a lease does next: leave, rest in the store, wait, make room, or stand ready."""
         record = host.record
+        # It may have stood there for more of a run, as free as it was then.
+        host.standing = 0
         if record.queued == 0:
             self._leave_waiting(batch, host)
             self._deactivate(host)
         elif record.free_at - now > PARK_SECONDS:
             self.park(batch, host, record.free_at)
         else:
-            if host.turn >= TURN_VISITS and self._is_full() and any(self._idle):
+            if self._should_make_room(host):
                 self._leave_waiting(batch, host)
                 self._deactivate(host)
             self.wait(batch, host)
             self.stand_ready(host)
         batch.note(host)
+
+    def _should_make_room(self, host: Host) -> bool:
+        return host.turn >= TURN_VISITS and self._is_full() and any(self._idle)
 
     def hold_back(self, batch: HostBatch, host: Host) -> None:
         """All that is left here waits until nothing else is left anywhere: make room, and wait for that."""
@@ -287,10 +294,47 @@ class HostTable:
 
     def stand_ready(self, host: Host) -> None:
         """Stand in the heap of a worker, if nobody is at it."""
-        if host.is_active and not host.is_ready and not host.token:
-            host.is_ready = True
+        if not host.leased:
+            self._stand(host)
+
+    def top_up(self, batch: HostBatch, host: Host) -> None:
+        """A host of which leases are out stands ready for more, where it keeps no pause and few are left."""
+        # Anew: what ended may have brought a pause, or something better.
+        host.standing = 0
+        few = self.run_length(host) - MIN_TOP_UP
+        has_more = len(host.leased) < host.record.queued and not self._should_make_room(host)
+        if has_more and len(host.leased) <= few and self.may_follow_at_once(host):
+            self._stand(host)
+        batch.note(host)
+
+    def run_length(self, host: Host) -> int:
+        """How many leases of a host may be out."""
+        record = host.record
+        if self._rules.is_lending or record.failures:
+            # Whose turn it is, or how the host does, is asked after every visit.
+            return 1
+        connections = self._rules.connections_per_host.get(record.name, 1)
+        # Where the newest comes first, what a page leads to is before all that was found earlier.
+        pause = math.inf if self._rules.order == "depth" else self._pause_of(host)
+        return run_length(pause, record.fetch_seconds, record.unsent, connections)
+
+    def may_follow_at_once(self, host: Host) -> bool:
+        """Whether a host keeps no pause after a visit that ends well."""
+        return not host.record.failures and not self._pause_of(host)
+
+    def _pause_of(self, host: Host) -> float:
+        record, pace = host.record, self._rules.pace
+        delay = delay_seconds(pace, record.fetch_seconds, record.crawl_delay_seconds)
+        return slowed_seconds(pace, delay, record.slowdown)
+
+    def _stand(self, host: Host) -> None:
+        if host.is_active and not host.is_ready:
             self._assignment.choose(host, lambda worker: len(self._ready[worker]))
-            heappush(self._ready[host.owner], (host.record.free_at, next(self._ties), host))
+            self._push(host.owner, host.record.free_at, host)
+
+    def _push(self, worker: int, due: float, host: Host) -> None:
+        host.standing = next(self._ties)
+        heappush(self._ready[worker], (due, host.standing, host))
 
     def asked(self, host: Host, worker: int, settlement: Settlement | None = None) -> None:
         """A request went out: who has the next one may be chosen anew."""
@@ -298,7 +342,7 @@ class HostTable:
 
     def reassign(self, home: Sequence[int], region_of: Mapping[int, str]) -> None:
         """Other workers are there from now on: whoever has no worker any more is given another."""
-        standing = [entry for heap in self._ready.values() for entry in heap]
+        standing = [entry for heap in self._ready.values() for entry in heap if _is_valid(entry)]
         self._assignment.change(home, region_of)
         self._ready = {worker: [] for worker in self._assignment.workers}
         for host in self._active.values():
@@ -314,11 +358,13 @@ class HostTable:
         ready = self._ready.get(worker, [])
         if not self._assignment.takes_turns:
             while ready and ready[0][0] <= now:
-                yield heappop(ready)[2]
+                if _is_valid(entry := heappop(ready)):
+                    yield entry[2]
             return
         due: list[tuple[float, int, Host]] = []
         while ready and ready[0][0] <= now and len(due) < MAX_COMPARED_HOSTS:
-            due.append(heappop(ready))
+            if _is_valid(entry := heappop(ready)):
+                due.append(entry)
         due.sort(key=lambda entry: -turn_of(entry[0], entry[2].times))
         try:
             while due:
@@ -335,7 +381,10 @@ class HostTable:
         """Hosts of this worker that may be asked, by the moment since when; each stands ready no more."""
         waiting = Counter[str]()
         for host in self._due(worker, now):
-            host.is_ready = False
+            host.standing = 0
+            if host.leased and host.worker != worker:
+                # Somebody else is at it, who was its worker before: it stands ready again when that one is through.
+                continue
             due = self._spacing.free_at(host.domain, host.record.address)
             if due <= now:
                 yield host
@@ -343,8 +392,7 @@ class HostTable:
             name = host.record.address or host.domain
             waiting[name] += 1
             if waiting[name] <= LINE_HOSTS:
-                host.is_ready = True
-                heappush(self._ready[worker], (due, next(self._ties), host))
+                self._push(worker, due, host)
             else:
                 self.park(batch, host, self._end_of_line(name, now))
 
@@ -371,6 +419,10 @@ class HostTable:
             return False
         now = self._clock()
         return all(host.is_in_trouble(now) for host in self._active.values())
+
+
+def _is_valid(entry: tuple[float, int, Host]) -> bool:
+    return entry[2].standing == entry[1]
 
 
 def _weight(rank: int) -> int:

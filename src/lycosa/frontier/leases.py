@@ -30,8 +30,10 @@ class Held(msgspec.Struct):
     spot: Spot | None  # in its queue; None for a robots.txt asked for on the fly
     worker: int
     expires_at: float
-    free_at_before: float
-    place: Place
+
+    @property
+    def place(self) -> Place:
+        return self.host.place
 
 
 @dataclass(eq=False, repr=False)
@@ -63,12 +65,16 @@ class LeaseTable:
     def give(self, batch: HostBatch, host: Host, target: Target, spot: Spot | None, worker: int, now: float) -> Held:
         """Note a lease, and durably that its host is not free: the request may go out any moment."""
         record, token = host.record, next(self._tokens)
-        place = Place(host.domain, record.address, token)
-        held = Held(token, host, target, spot, worker, now + self._rules.lease_seconds, record.free_at, place)
-        self._spacing.note(place, now)
+        held = Held(token, host, target, spot, worker, now + self._rules.lease_seconds)
+        if not host.leased:
+            host.worker, host.was_asked, host.free_at_before = worker, False, record.free_at
+            host.place = Place(host.domain, record.address, token)
+            self._spacing.note(host.place, now)
         self._held[token] = held
         self.pages += target.kind is Kind.PAGE
-        host.token = token
+        host.leased.add(token)
+        if spot:
+            host.queue.give(spot)
         delay = delay_seconds(self._rules.pace, record.fetch_seconds, record.crawl_delay_seconds)
         record.delay_seconds = slowed_seconds(self._rules.pace, delay, record.slowdown)
         record.free_at = now + record.delay_seconds
@@ -82,29 +88,49 @@ class LeaseTable:
         if held:
             self._contents.end(token)
             self.pages -= held.target.kind is Kind.PAGE
-            held.host.token = 0
-            held.host.record.leased_epoch = 0
+            held.host.leased.discard(token)
+            if not held.host.leased:
+                held.host.record.leased_epoch = 0
         return held
 
     def let_go(self, batch: HostBatch, token: int, now: float) -> None:
         """A lease ends without a settlement: its URL is still queued, its host rests as if it had been asked."""
         held = self.end(token)
         assert held, "only leases that are out are given back"
-        held.host.record.free_at = now + held.host.record.delay_seconds
+        self.ask(held.host, now + held.host.record.delay_seconds)
         self._hosts.asked(held.host, held.worker)
         self._spacing.note(held.place, now)
-        self._hosts.go_on(batch, held.host, now)
+        self._put_back(held)
+        self.go_on(batch, held.host, now)
 
     def take_back(self, batch: HostBatch, token: int, now: float) -> None:
         """Nothing was sent under a lease: as if it had not been."""
         if held := self.end(token):
-            self.unask(held)
-            self._hosts.go_on(batch, held.host, now)
+            self.unask(held.host)
+            self._put_back(held)
+            self.go_on(batch, held.host, now)
 
-    def unask(self, held: Held) -> None:
-        """Nothing was sent, so nobody has been asked."""
-        held.host.record.free_at = held.free_at_before
-        self._spacing.undo(held.place)
+    def ask(self, host: Host, free_at: float) -> None:
+        """A request was sent, or may have been: the host is not free before then, whatever else ends."""
+        host.was_asked = True
+        host.free_at_before = host.record.free_at = max(host.free_at_before, free_at)
+
+    def unask(self, host: Host) -> None:
+        """Nothing was sent under a lease: its host is free when it was before."""
+        host.record.free_at = host.free_at_before
+
+    def go_on(self, batch: HostBatch, host: Host, now: float) -> None:
+        """What a host does next of which a lease has ended."""
+        if host.leased:
+            self._hosts.top_up(batch, host)
+            return
+        if not host.was_asked:
+            self._spacing.undo(host.place)
+        self._hosts.go_on(batch, host, now)
+
+    def _put_back(self, held: Held) -> None:
+        if held.spot:
+            held.host.queue.put_back(held.spot)
 
     def end_late(self, batch: HostBatch, now: float) -> None:
         """Let go of those that nobody settled in time."""
@@ -113,9 +139,10 @@ class LeaseTable:
 
     def may_ask_at(self, held: Held, address: str, now: float) -> bool:
         """The host of a lease is at this address: whether its request may go there now."""
-        held.host.record.address = address
-        place = self._spacing.may_ask_at(held.place, address, now)
-        held.place = place or held.place
+        host = held.host
+        host.record.address = address
+        place = self._spacing.may_ask_at(host.place, address, now)
+        host.place = place or host.place
         return place is not None
 
     def hold_address(self, token: int, address: str, until: float) -> None:

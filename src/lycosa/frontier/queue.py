@@ -8,7 +8,6 @@ What leaves the front of a lane leaves no trace in its block, only in the host's
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import msgspec
 
@@ -18,30 +17,35 @@ from lycosa.frontier.tables import QUEUE, Batch
 from lycosa.model import Kind, Target, origin_of
 
 BLOCK_ENTRIES = 16
+EMPTY_BLOCK = encode_block([])
 # Origins of a host that have lanes of their own: links to many ports must not make its record grow.
 MAX_MARKS = 16
 # Marks of no origin: robots.txt, which needs no permission; and all origins beyond those.
 ROBOTS_MARK, OTHERS_MARK = "!", "*"
 
 
-class Spot(NamedTuple):
-    """Where an entry stands."""
+class Spot:
+    """Where an entry stands. One that is given out moves up when another leaves its block before it."""
 
-    lane: Lane
-    block: int
-    place: int  # in the block
+    __slots__ = ("block", "lane", "place")
+
+    def __init__(self, lane: Lane, block: int, place: int) -> None:
+        self.lane = lane
+        self.block = block
+        self.place = place  # in the block
 
 
 class HostQueue:
     """Lanes of a record, and the blocks of them that are in memory. Changes go into the caller's batch."""
 
-    __slots__ = ("_blocks", "_entries", "_head", "_record")
+    __slots__ = ("_blocks", "_entries", "_given", "_head", "_record")
 
     def __init__(self, record: HostRecord) -> None:
         self._record = record
         self._blocks: dict[bytes, bytes] = {}
         self._head = b""  # key of the block whose entries are
         self._entries: list[msgspec.Raw] = []
+        self._given: dict[bytes, list[Spot]] = {}  # spots that are given out, by their blocks
 
     # ---- what must be loaded
 
@@ -62,6 +66,7 @@ class HostQueue:
 
         Only right while nothing in between is given out.
         """
+        assert not self._given, "what is given out is needed when it is settled"
         lanes = self._record.lanes
         if len(self._blocks) > 2 * len(lanes):
             ends = {self._key(lane, block) for lane in lanes for block in (lane.first, lane.end - 1)}
@@ -69,7 +74,23 @@ class HostQueue:
 
     def head_key(self, lane: Lane, *, is_last_first: bool) -> bytes:
         """The block that the next entry of a lane is in."""
-        return self._key(lane, lane.end - 1 if is_last_first else lane.first)
+        return self._key(lane, self._next_block(lane, is_last_first=is_last_first))
+
+    def run_keys(self, lane: Lane, entries: int, *, is_last_first: bool) -> list[bytes]:
+        """The blocks that the next so many entries of a lane are in, as far as they are not in memory."""
+        first, blocks = self._next_block(lane, is_last_first=is_last_first), entries // BLOCK_ENTRIES + 2
+        numbers = range(max(lane.first, first - blocks), first + 1) if is_last_first else range(first, first + blocks)
+        return [key for number in numbers if number < lane.end and (key := self._key(lane, number)) not in self._blocks]
+
+    def _next_block(self, lane: Lane, *, is_last_first: bool) -> int:
+        """The first block of which not everything is known to be given out."""
+        numbers = range(lane.first, lane.end)
+        for number in reversed(numbers) if is_last_first else numbers:
+            key = self._key(lane, number)
+            gone = lane.gone if number == lane.first else 0
+            if key not in self._blocks or length_of(self._blocks[key]) - gone > len(self._given.get(key, ())):
+                return number
+        return lane.end - 1 if is_last_first else lane.first
 
     def tail_key(self, target: Target, rank: int) -> bytes | None:
         """The block that a target might join, if it is not in memory; None if none is missing."""
@@ -83,17 +104,29 @@ class HostQueue:
 
     def next_in(self, lane: Lane, *, is_last_first: bool) -> tuple[Spot, msgspec.Raw] | None:
         """The entry of a lane that is next; None if its block is not in memory, or cannot be read."""
-        entries = self._entries_of(self.head_key(lane, is_last_first=is_last_first))
-        place = len(entries) - 1 if is_last_first else lane.gone
-        if not entries or place >= len(entries):
-            return None
-        return Spot(lane, lane.end - 1 if is_last_first else lane.first, place), entries[place]
+        number = self._next_block(lane, is_last_first=is_last_first)
+        key = self._key(lane, number)
+        entries = self._entries_of(key)
+        places = range(lane.gone if number == lane.first else 0, len(entries))
+        given = {spot.place for spot in self._given.get(key, ())}
+        for place in reversed(places) if is_last_first else places:
+            if place not in given:
+                return Spot(lane, number, place), entries[place]
+        return None
+
+    def has_more(self, lane: Lane) -> bool:
+        """Whether something of a lane is not given out."""
+        return lane.entries > sum(spot.lane is lane for spots in self._given.values() for spot in spots)
 
     def _entries_of(self, key: bytes) -> list[msgspec.Raw]:
         if key != self._head:
             self._entries = readable_block(self._blocks.get(key)) or []
             self._head = key if self._entries else b""
         return self._entries
+
+    def is_first(self, lane: Lane, key: bytes) -> bool:
+        """Whether a block is the first of its lane."""
+        return key == self._key(lane, lane.first)
 
     def worst_lane(self) -> Lane:
         """The lane of the lowest class."""
@@ -120,20 +153,42 @@ class HostQueue:
         lane.entries += 1
         self._record.queued += 1
 
+    def give(self, spot: Spot) -> None:
+        """An entry is given out: it is passed over until it is put back, and its spot is kept right."""
+        self._given.setdefault(self._key(spot.lane, spot.block), []).append(spot)
+
+    def put_back(self, spot: Spot) -> None:
+        """An entry that was given out is as the others again."""
+        key = self._key(spot.lane, spot.block)
+        if spot in self._given.get(key, ()):
+            self._given[key].remove(spot)
+            if not self._given[key]:
+                del self._given[key]
+
     def remove(self, batch: Batch, spot: Spot) -> None:
         """An entry leaves: usually the first of its lane. Its block is in memory."""
-        lane, number, place = spot
+        lane, number, place = spot.lane, spot.block, spot.place
         key = self._key(lane, number)
+        self.put_back(spot)
         if number == lane.first and place == lane.gone:
             lane.gone += 1
             if lane.gone == length_of(self._blocks[key]):
                 self._drop(batch, key)
                 lane.first, lane.gone = lane.first + 1, 0
+                self._drop_empty(batch, lane)
         else:
             entries = list(self._entries_of(key))
             del entries[place]
+            for other in self._given.get(key, ()):
+                other.place -= other.place > place
             self._shorten(batch, lane, number, entries)
-        self._leave(lane, 1)
+        self._leave(batch, lane, 1)
+
+    def _drop_empty(self, batch: Batch, lane: Lane) -> None:
+        """Blocks at the front all of whose entries left before those in front of them, as far as they are in memory."""
+        while lane.first < lane.end and self._blocks.get(key := self._key(lane, lane.first)) == EMPTY_BLOCK:
+            self._drop(batch, key)
+            lane.first += 1
 
     def _shorten(self, batch: Batch, lane: Lane, number: int, entries: list[msgspec.Raw]) -> None:
         key = self._key(lane, number)
@@ -150,18 +205,25 @@ class HostQueue:
     def drop_block(self, batch: Batch, lane: Lane, key: bytes, entries: int) -> None:
         """The next block of a lane could not be read, and took so many entries with it."""
         self._drop(batch, key)
-        if key == self._key(lane, lane.first):
+        if self.is_first(lane, key):
             lane.first, lane.gone = lane.first + 1, 0
-        else:
+        elif key == self._key(lane, lane.end - 1):
             lane.end -= 1
-        self._leave(lane, entries)
+        else:
+            # Between those that are given out: numbers are without a gap.
+            self._put(batch, key, EMPTY_BLOCK)
+        self._leave(batch, lane, entries)
 
-    def _leave(self, lane: Lane, entries: int) -> None:
+    def _leave(self, batch: Batch, lane: Lane, entries: int) -> None:
         lane.entries -= entries
         self._record.queued -= entries
         lanes = self._record.lanes
         if len(lanes) == 1 and lane.entries > 0:
             return
+        if lane.entries <= 0:
+            # Blocks from within, all of whose entries left before those at the ends.
+            for key in self.keys(lane):
+                self._drop(batch, key)
         # By itself, not by what it is equal to. Origins of one class take turns: it goes behind the others.
         del lanes[next(place for place, other in enumerate(lanes) if other is lane)]
         if lane.entries > 0:

@@ -55,6 +55,7 @@ class HostRecord(msgspec.Struct, array_like=True, omit_defaults=True, gc=False):
     dropped: int = 0  # targets for which its queue had no room
     nearest: str = ""  # the region whose machines connect fastest; empty: not measured
     measured: dict[str, float] = {}  # how long it took the machines of each region to connect
+    unsent: int = 0  # visits in a row that sent nothing
 
 
 class State(msgspec.Struct, array_like=True, kw_only=True):

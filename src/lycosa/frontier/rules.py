@@ -70,6 +70,7 @@ class FrontierRules(msgspec.Struct, frozen=True):
     region: str = ""  # of this machine
     region_rules: dict[str, str] = {}
     region_by: Literal["rules", "connect time"] = "rules"
+    connections_per_host: dict[str, int] = {}  # of those that take more than one at a time
 
     @property
     def is_lending(self) -> bool:
@@ -162,17 +163,21 @@ def pause_after(
     crawl_delay_seconds: float,
     kin: int | None,
     given: Sequence[int],
+    *,
+    is_probe: bool = False,
 ) -> HostPause | None:
     """How long the host rests after this visit, and how we stand with it now.
 
     None when nothing was sent: that costs the host nothing. A failure before sending (DNS) is trouble all the same.
-    `kin` is the kind of the URL that was asked, `given` are those that have given pages here.
+    `kin` is the kind of the URL that was asked, `given` are those that have given pages here. What a host answers to a
+    URL that cannot exist says nothing of how we stand with it.
     """
     if not settlement.sent and settlement.outcome is not OutcomeKind.FAILED:
         return None
     answer = answer_of(settlement)
     # That nobody could be reached does not depend on the URL.
-    now = standing.after(answer, is_evidence=kin is None or not settlement.sent or is_evidence(kin, given))
+    evident = kin is None or not settlement.sent or is_evidence(kin, given)
+    now = standing if is_probe else standing.after(answer, is_evidence=evident)
     delay = delay_seconds(pace, settlement.fetch_seconds, crawl_delay_seconds)
     rest = backoff_seconds(pace, now.failures, delay, settlement.retry_after_seconds)
     has_failed = answer in (HostAnswer.TROUBLE, HostAnswer.BAN, HostAnswer.REFUSED)

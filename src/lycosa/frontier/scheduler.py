@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Container, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
 from itertools import count
 
 from lycosa.clock import Clock
@@ -48,6 +48,7 @@ async def read_state(tables: Tables, crawl: str = "", epoch: int = 0) -> State:
 class Scheduler:
     """The verbs of `ports.Frontier` for the hosts of one set of tables. Not ready before `open`.
 
+    Whoever waits for leases is told by `tell` when there may be some, before what freed them is durable.
     Of several schedulers in one crawl each has tokens of its own: those that leave `offset` when divided by `step`.
     """
 
@@ -62,19 +63,21 @@ class Scheduler:
         limit: PageLimit,
         spacing: Spacing,
         workers: Sequence[int],
+        tell: Callable[[], None] = lambda: None,
         offset: int = 0,
         step: int = 1,
     ) -> None:
         self._tables = tables
         self._clock = clock
         self._state = state
+        self._tell = tell
         self._lock = asyncio.Lock()
         tokens = count((state.epoch << _TOKENS_PER_EPOCH | 1) * step + offset, step)
         versions = SiteVersions(tables)
         self._hosts = hosts = HostTable(tables, rules, clock, state, spacing, Assignment(rules, workers))
         self._backlog = backlog = Backlog(tables, rules, clock, state, hosts)
         self.leases = leases = LeaseTable(rules, state.epoch, tokens, hosts, spacing, contents)
-        self._admission = admission = Admission(tables, rules.max_queued_per_host, hosts, backlog, leases)
+        self._admission = admission = Admission(tables, rules.max_queued_per_host, hosts, backlog)
         self._taking = Taking(tables, hosts, backlog, leases, limit, versions)
         self._settling = Settling(rules, hosts, backlog, leases, admission, versions, contents)
 
@@ -131,6 +134,8 @@ class Scheduler:
             await self._settling.settle(batch, ended, now)
             written = self._write(batch)
         await written
+        # Whoever waits for these hosts need not wait for the disk: a power cut would only have a visit repeated.
+        self._tell()
         if any(settlement.outcome is not OutcomeKind.REFUSED for settlement in settlements):
             # What was refused, or only looked at, is so again after a power cut.
             await self._tables.durable()
@@ -142,13 +147,14 @@ class Scheduler:
                 return False
             if self.leases.may_ask_at(held, address, self._clock()):
                 return True
-        await self.give_back(token)
+        await self.give_back([token])
         return False
 
-    async def give_back(self, token: int) -> None:
+    async def give_back(self, tokens: Iterable[int]) -> None:
         async with self._lock:
-            batch = HostBatch()
-            self.leases.take_back(batch, token, self._clock())
+            batch, now = HostBatch(), self._clock()
+            for token in tokens:
+                self.leases.take_back(batch, token, now)
             written = self._write_any(batch)
         await written
 
@@ -260,7 +266,7 @@ class Scheduler:
             if not host.is_active:
                 # Twenty thousand hosts are kept; with their blocks they would take 80 MB.
                 host.queue.forget()
-            elif not host.token:
+            elif not host.leased:
                 host.queue.trim()
         self._hosts.trim()
         return written

@@ -65,6 +65,9 @@ class Settling:
                 self._backlog.dequeue(batch, held.host, held.spot)
         for held, settlement in ended:
             await self._settle(batch, held, settlement, now, fresh)
+        # Only now: each host once, by all that its visits brought.
+        for host in {id(held.host): held.host for held, _ in ended}.values():
+            self._leases.go_on(batch, host, now)
 
     async def _settle(
         self, batch: HostBatch, held: Held, settlement: Settlement, now: float, fresh: set[bytes]
@@ -97,17 +100,15 @@ class Settling:
         if settlement.discovered:
             await self._admission.add(batch, settlement.discovered, fresh)
         host.turn += 1
-        self._hosts.go_on(batch, host, now)
 
     async def _defer(self, batch: HostBatch, held: Held, settlement: Settlement, now: float, fresh: set[bytes]) -> None:
         """Nothing was asked: it goes on waiting, further behind."""
         if held.spot:
             self._backlog.enqueue(batch, held.host, replace(held.target, deferred=settlement.deferred))
-        self._leases.unask(held)
+        self._unask(held)
         self._note_site(batch, settlement)
         if settlement.discovered:
             await self._admission.add(batch, settlement.discovered, fresh)
-        self._hosts.go_on(batch, held.host, now)
 
     def _leave_out(self, batch: HostBatch, settlement: Settlement, now: float, fresh: set[bytes]) -> None:
         """Targets that never wait: they are known, and why they were refused."""
@@ -138,10 +139,14 @@ class Settling:
         record, target = held.host.record, held.target
         standing = Standing(record.failures, record.refusals, record.slowdown)
         kin = kin_of(target.url, target.referrer) if _tells_kin(record, target, settlement) else None
-        pause = pause_after(self._rules.pace, settlement, standing, record.crawl_delay_seconds, kin, record.given)
+        is_probe = target.kind is Kind.PROBE
+        pause = pause_after(
+            self._rules.pace, settlement, standing, record.crawl_delay_seconds, kin, record.given, is_probe=is_probe
+        )
         if pause is None:
-            self._leases.unask(held)
+            self._unask(held)
             return False
+        held.host.record.unsent = 0
         if pause.is_circuit and held.host.has_other_lanes(origin_of(target.url)):
             pause = self._close_origin(held, settlement, pause, now)
         standing = pause.standing
@@ -150,13 +155,17 @@ class Settling:
         if pause.is_ban or not standing.failures:
             record.ban = settlement.reason if pause.is_ban else NO_REASON
         record.delay_seconds = pause.seconds
-        record.free_at = now + pause.seconds
+        self._leases.ask(held.host, now + pause.seconds)
         record.fetch_seconds = settlement.fetch_seconds
         record.visits += 1
         record.pages += settlement.outcome.is_page
         record.address = settlement.address or record.address
         self._hosts.asked(held.host, held.worker, settlement)
         return pause.is_ban
+
+    def _unask(self, held: Held) -> None:
+        held.host.record.unsent += 1
+        self._leases.unask(held.host)
 
     def _close_origin(self, held: Held, settlement: Settlement, pause: HostPause, now: float) -> HostPause:
         """One origin of several fails again and again: it rests, and the others of its host go on."""

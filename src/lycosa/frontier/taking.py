@@ -15,7 +15,7 @@ from lycosa.frontier.hosts import HostBatch, HostTable
 from lycosa.frontier.leases import LeaseTable
 from lycosa.frontier.poison import readable_history
 from lycosa.frontier.queue import Spot
-from lycosa.frontier.records import HostRecord, site_version
+from lycosa.frontier.records import HostRecord, Lane, site_version
 from lycosa.frontier.rules import WAITING_RANK, robots_target
 from lycosa.frontier.tables import HISTORY, SITES, Tables
 from lycosa.model import Kind, Lease, Target, Validators, origin_of
@@ -24,6 +24,8 @@ from lycosa.policy.politeness import CIRCUIT_FAILURES
 
 # Versions of sites kept in memory, about 150 bytes each; others are looked up.
 MAX_VERSIONS = 50_000
+# Leases of one call from which on each host is given one only: a message should not take long to make or to read.
+MAX_TOGETHER = 512
 # What one look at a host passes over because it is poisoned or set aside.
 MAX_PASSED_OVER = 256
 
@@ -96,15 +98,17 @@ class Taking:
 
     async def take(self, batch: HostBatch, worker: int, limit: int, now: float) -> list[Lease]:
         leases: list[Lease] = []
+        hosts = 0
         if not limit or not self.may_lease():
             return leases
         likely = self._hosts.next_ready(worker, now, limit)
         await self._backlog.load_heads(likely, now)
         await self._versions.load(host.domain for host in likely)
         for host in self._hosts.ready(batch, worker, now):
-            if lease := await self._lease(batch, host, worker, now):
-                leases.append(lease)
-            if len(leases) == limit or not self.may_lease():
+            run = await self._run(batch, host, worker, now, MAX_TOGETHER - len(leases))
+            leases += run
+            hosts += bool(run)
+            if hosts == limit or not self.may_lease():
                 break
         # Only now: within the loop they would come again at once.
         for host in self._withheld:
@@ -113,13 +117,45 @@ class Taking:
         self._withheld.clear()
         return leases
 
+    async def _run(self, batch: HostBatch, host: Host, worker: int, now: float, limit: int) -> list[Lease]:
+        """The next of a host's queue, and those behind it that may be visited right after it; perhaps none."""
+        if not (first := await self._lease(batch, host, worker, now)):
+            return []
+        leases, length = [first], min(self._hosts.run_length(host), len(host.leased) - 1 + limit)
+        held = self._leases.get(first.token)
+        if length <= len(host.leased) or not held or not held.spot or first.target.kind is Kind.ROBOTS:
+            return leases
+        lane = held.spot.lane
+        await self._backlog.load_run(host, lane, length)
+        while len(host.leased) < length and (more := await self._follow(batch, host, lane, worker, now)):
+            leases.append(more)
+        return leases
+
+    async def _follow(self, batch: HostBatch, host: Host, lane: Lane, worker: int, now: float) -> Lease | None:
+        """The next of the same lane, if it needs nothing else before."""
+        if host.next_lane_with_more(host.closed(now)) is not lane:
+            return None
+        if not (next_one := await self._first(batch, host, now)):
+            return None
+        spot, target = next_one
+        state = host.record.origins.get(origin_of(target.url))
+        if state is None or state.expires_at <= now or spot.lane is not lane:
+            return None
+        if target.kind is Kind.PAGE and not self._limit.may_lease(self._backlog.pages, self._leases.pages):
+            return None
+        return await self._give(batch, host, target, spot, worker, now)
+
     async def _lease(self, batch: HostBatch, host: Host, worker: int, now: float) -> Lease | None:
         """The next of a host's queue, or a robots.txt; None if the host has nothing to give at present."""
         record = host.record
         if record.lanes and host.rank == WAITING_RANK and not self._hosts.is_dry(now):
-            self._hosts.hold_back(batch, host)
+            if not host.leased:
+                self._hosts.hold_back(batch, host)
             return None
         if not (first := await self._first(batch, host, now)):
+            if host.leased:
+                # What it does next is seen when the last of those ends.
+                return None
             reopens_at = host.reopens_at(host.closed(now)) if record.queued else None
             if reopens_at:
                 self._hosts.park(batch, host, reopens_at)
@@ -128,27 +164,44 @@ class Taking:
             return None
         spot: Spot | None
         spot, target = first
-        robots_at = 0.0
         if target.kind is not Kind.ROBOTS:
             state = record.origins.get(origin_of(target.url))
             if state is None or state.expires_at <= now:
+                if host.leased:
+                    return None
                 spot, target = None, robots_target(origin_of(target.url), target.host)
-            else:
-                robots_at = state.fetched_at
         if target.kind is Kind.PAGE and not self._limit.may_lease(self._backlog.pages, self._leases.pages):
             self._withheld.append(host)
             return None
+        return await self._give(batch, host, target, spot, worker, now)
+
+    async def _give(
+        self, batch: HostBatch, host: Host, target: Target, spot: Spot | None, worker: int, now: float
+    ) -> Lease:
+        state = host.record.origins.get(origin_of(target.url)) if target.kind is not Kind.ROBOTS else None
         validators, version = await self._validators(target), await self._versions.of(host.domain)
         held = self._leases.give(batch, host, target, spot, worker, now)
-        return Lease(held.token, target, held.expires_at, robots_at, validators, record.address, version)
+        return Lease(
+            held.token,
+            target,
+            held.expires_at,
+            state.fetched_at if state else 0.0,
+            validators,
+            host.record.address,
+            version,
+            at_once=self._hosts.may_follow_at_once(host),
+        )
 
     async def _first(self, batch: HostBatch, host: Host, now: float) -> tuple[Spot, Target] | None:
         """The next of a host's queue that may be asked. What cannot be read, or must wait, leaves the queue."""
         backlog = self._backlog
         for _ in range(MAX_PASSED_OVER):
-            if not (lane := host.next_lane(host.closed(now))):
+            if not (lane := host.next_lane_with_more(host.closed(now))):
                 return None
             spot, target = await backlog.next_in(host, lane, is_last_first=backlog.takes_last(lane))
+            if spot is None and host.leased:
+                # Nothing is set aside while something beside it is given out.
+                return None
             if spot is None:
                 await backlog.drop_block(batch, host, lane)
             elif target is None:

@@ -294,7 +294,7 @@ class CrawlView:
 
 def open_rocks_view(folder: Path) -> CrawlView:
     """The frontier in a folder, also while a crawl writes it. Raises `SettingsError` if there is none."""
-    from lycosa.frontier.rocks.tables import RocksReader
+    from lycosa.frontier.rocks.reader import RocksReader
 
     return CrawlView([RocksReader(folder)], lambda _: 0)
 

@@ -5,12 +5,11 @@ The one place that chooses how a frontier is read. Changes nothing, and may look
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import NamedTuple
-
-import duckdb
 
 from lycosa import settings
 from lycosa.errors import LycosaError, SettingsError
@@ -68,7 +67,11 @@ def readable_tables(folder: CrawlFolder) -> Iterator[None]:
     """Around whatever reads the tables of a folder. Raises `LycosaError` if one of them is damaged."""
     try:
         yield
-    except duckdb.Error as error:
+    except Exception as error:
+        # Not imported here: who has read no table has not waited for DuckDB either.
+        duckdb = sys.modules.get("duckdb")
+        if duckdb is None or not isinstance(error, duckdb.Error):
+            raise
         raise LycosaError(f"{folder.path}: its tables cannot be read: {visible_lines(str(error))}") from error
 
 

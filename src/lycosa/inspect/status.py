@@ -17,9 +17,8 @@ from lycosa.inspect.reasons import sentence_of
 from lycosa.inspect.wording import duration, until
 from lycosa.page.installation import what_is_missing
 from lycosa.ports import Counts
-from lycosa.store.folder import CrawlFolder
 from lycosa.store.logbook import Incident, incidents
-from lycosa.store.read import connect
+from lycosa.store.newest import newest_visit_at
 
 # Hosts that are looked through for the longest queues: some seconds' work.
 MAX_LOOKED_AT = 500_000
@@ -101,7 +100,7 @@ def read_status(crawl: OpenedCrawl, max_hosts: int) -> Status:
     facts: dict[str, Any] = {
         "folder": str(folder.path) if folder else "",
         "process": process,
-        "last_visit_at": _last_visit_at(folder) if folder else 0.0,
+        "last_visit_at": newest_visit_at(folder) if folder else 0.0,
         "disk_bytes": folder.disk_bytes() if folder else 0,
         "missing": what_is_missing(),
         "paused": folder.paused() if folder else "",
@@ -160,12 +159,6 @@ def _state(crawl: OpenedCrawl, counts: Counts, paused: str, *, is_running: bool)
     if counts.queued or counts.delayed:
         return "stopped before its end; the same command goes on"
     return "finished: everything known has been visited"
-
-
-def _last_visit_at(folder: CrawlFolder) -> float:
-    with connect(folder) as connection:
-        row = connection.execute("SELECT epoch_us(max(fetched_at)) FROM pages").fetchone()
-    return row[0] / 1_000_000 if row and row[0] else 0.0
 
 
 def _noteworthy_hosts(view: CrawlView, limit: int) -> dict[str, Any]:

@@ -8,14 +8,9 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
-from rich.console import Console, Group
-from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
-from rich.text import Text
 
 from lycosa.crawl.session import Ending, Session
 from lycosa.inspect.left_out import LeftOut
@@ -24,6 +19,11 @@ from lycosa.inspect.seeds import MissedSeed
 from lycosa.inspect.wording import visible
 from lycosa.observe.tally import Tally
 from lycosa.ports import Counts
+
+# Imported where somebody looks at a terminal.
+if TYPE_CHECKING:
+    from rich.console import Console, Group
+    from rich.live import Live
 
 Style = Literal["human", "json", "quiet"]
 _SECONDS_BETWEEN = {"human": 0.25, "json": 1.0, "quiet": 3600.0}
@@ -37,14 +37,12 @@ class Progress:
         self._session = session
         self._tally = tally
         self._style: Style = style
-        self._console = Console(stderr=True)
         self._live: Live | None = None
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Progress:
-        if self._style == "human" and self._console.is_terminal:
-            self._live = Live(console=self._console, auto_refresh=False, transient=True)
-            self._live.start()
+        if self._style == "human":
+            self._live = _live_picture()
         self._task = asyncio.create_task(self._show_while_seen())
         return self
 
@@ -75,6 +73,11 @@ class Progress:
                 print(paused + _sentence(counts, rate), file=sys.stderr, flush=True)
 
     def _picture(self, counts: Counts, rate: float) -> Group:
+        from rich.console import Group
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
         table = Table.grid(padding=(0, 3))
         table.add_row(
             f"[bold]{counts.pages:,}[/] pages",
@@ -151,6 +154,8 @@ class CrawlSummary(msgspec.Struct, frozen=True):
     beyond: int = 0  # links that lie deeper than max_depth
 
     def show(self) -> None:
+        from rich.console import Console
+
         console = Console(highlight=False)
         colour = {"finished": "green"}.get(self.ending, "yellow")
         console.print(
@@ -261,6 +266,19 @@ def summary(
         left_out=list(left_out),
         **{name: getattr(counts, name) for name in names},
     )
+
+
+def _live_picture() -> Live | None:
+    """A part of the terminal that can be drawn again and again; None if nobody looks at one."""
+    from rich.console import Console
+    from rich.live import Live
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        return None
+    live = Live(console=console, auto_refresh=False, transient=True)
+    live.start()
+    return live
 
 
 def _line(session: Session, counts: Counts, rate: float) -> dict[str, object]:

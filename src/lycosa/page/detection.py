@@ -103,6 +103,34 @@ _NOT_LATIN = {
 }
 _NOT_LATIN |= {"iso-8859-5", "iso-8859-6", "iso-8859-7", "iso-8859-8", "x-mac-cyrillic"}
 _WORD = re.compile(rb"[\x80-\xff]{2,}")
+# Words of another script within a text in Latin letters: no letter goes before or after them, while those of Latin
+# words with accents have some on a side. In Big5, GBK and Shift_JIS the second byte of a pair may be an ASCII letter.
+_PHRASE = re.compile(
+    rb"(?<![A-Za-z\x80-\xff])(?:"
+    rb"(?:[\x80-\xff][\x40-\x7e\x80-\xff]?+(?:[ -](?=[\x80-\xff]{2}))?+)++(?![A-Za-z])"
+    rb"|[\x80-\xff]{4,}+)"
+)
+# What stands alone in Latin text, in all charsets of Windows: quotes, dashes, spaces and signs.
+_SIGNS = b"\x80\x82\x84\x85\x86\x87\x8b\x91\x92\x93\x94\x95\x96\x97\x99\x9b\xa0\xa3\xa7\xa9\xab\xae\xb0\xb7\xbb"
+_ASCII_AND_SIGNS = bytes(range(0x80)) + _SIGNS
+_LETTER = re.compile(rb"[A-Za-z]")
+# Where letters beyond ASCII are that few, the statistics of what is around decide instead of them.
+_MAX_SHARE_OF_FEW = 0.25
+_MIN_SHARE_IN_PHRASES = 0.7
+# In Shift_JIS half of the bytes are those of quotes.
+_MIN_PHRASE_BYTES = 4
+_MIN_CONFIDENCE_OF_FEW = 0.01
+_OTHER_SCRIPTS = {
+    name: _EIGHT_BIT[name]
+    for name in (
+        *("cp1251", "koi8-u", "cp1253", "cp1255", "cp1256", "cp874"),
+        *("cp949", "gb18030", "big5hkscs", "cp932", "euc_jis_2004"),
+    )
+}
+# Vietnamese in windows-1258 writes the tone after its vowel, as a byte of its own; in windows-1252 that would be
+# "Viêòt" or "phõÒ". The letter before keeps Cyrillic and Greek out.
+_TONE = re.compile(rb"[A-Za-z](?:[\xe2\xe3\xea\xf4\xf5\xfd][\xcc\xd2\xde\xec\xf2]|[aeiouy][\xcc\xd2\xde])(?![A-Z])")
+_MIN_SHARE_OF_TONES = 0.12
 # "don’t" as Windows writes it; where these charsets have letters for quotes.
 _APOSTROPHE = b"\x92"
 _ENGLISH_APOSTROPHE = re.compile(rb"[a-z]\x92(?:s|t|d|m|re|ve|ll)\b")
@@ -123,6 +151,8 @@ def detected_in(body: bytes, tld: str) -> str | None:
         return _by_escapes(body)
     sample = _telling_part(body)
     c1 = body.translate(None, _NOT_C1)
+    if charset := _by_few_words(sample):
+        return charset
     charset, confidence = _by_statistics(sample, _EIGHT_BIT)
     if confidence < (_MIN_CONFIDENCE_OF_RARE if charset in _RARE else _MIN_CONFIDENCE):
         charset = None
@@ -132,6 +162,30 @@ def detected_in(body: bytes, tld: str) -> str | None:
     if charset == "iso-8859-15" and not body.translate(None, _AS_IN_WINDOWS):
         return "windows-1252"
     return charset
+
+
+def _by_few_words(sample: bytes) -> str | None:
+    """The charset of a few foreign words in a long text of ASCII, which has more to say to statistics than they."""
+    letters = _letters_beyond_ascii(sample)
+    if _MIN_SHARE_OF_TONES * len(letters) <= len(_TONE.findall(sample)) > 0:
+        return "windows-1258"
+    if len(letters) > _MAX_SHARE_OF_FEW * len(_LETTER.findall(sample)):
+        return None
+    phrases = [found for found in _PHRASE.findall(sample) if _is_foreign(found)]
+    in_phrases = sum(len(_letters_beyond_ascii(found)) for found in phrases)
+    if not phrases or in_phrases < _MIN_SHARE_IN_PHRASES * len(letters):
+        return None
+    charset, confidence = _by_statistics(b" ".join(phrases), _OTHER_SCRIPTS)
+    return charset if confidence >= _MIN_CONFIDENCE_OF_FEW else None
+
+
+def _is_foreign(phrase: bytes) -> bool:
+    letters = _letters_beyond_ascii(phrase)
+    return len(set(phrase)) > 1 and (len(letters) > 1 or (len(letters) == 1 and len(phrase) >= _MIN_PHRASE_BYTES))
+
+
+def _letters_beyond_ascii(text: bytes) -> bytes:
+    return text.translate(None, _ASCII_AND_SIGNS)
 
 
 def _plausible(charset: str | None, sample: bytes, c1: bytes) -> str | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from lycosa.dedupe.signature import NO_SIGNATURE, signature_of
+from lycosa.dedupe.comparison import NO_SIGNATURE
+from lycosa.dedupe.signature import signature_of
 from lycosa.model import Page, PageDigest
 from lycosa.page.language import language_of
 from lycosa.page.summary import Method, summarise

@@ -9,20 +9,31 @@ from importlib import import_module
 
 _READERS = "lycosa.page._native"
 _SIGNATURES = "lycosa.dedupe._native"
+_LINKS = "lycosa.url._native"
+_SITES = "lycosa.site._native"
 _WITHOUT_READERS = (
     "content, comments, author and date stay EMPTY on every page,"
     " and pages are read five times as slowly as they could be"
 )
 _WITHOUT_SIGNATURES = "near duplicates are looked for three times as slowly as they could be"
+_WITHOUT_LINKS = "the links of pages are decided five times as slowly as they could be"
+_WITHOUT_SITES = "what pages say that others of their site do not is found ten times as slowly as it could be"
 _REMEDY = (
     "To have it whole, install a wheel, or a C compiler and Python's headers (apt-get install gcc python3-dev) and then"
     " lycosa again (pip install --force-reinstall --no-deps --no-cache-dir, see docs/install.md)."
 )
 
+_PARTS = {
+    _READERS: _WITHOUT_READERS,
+    _SIGNATURES: _WITHOUT_SIGNATURES,
+    _LINKS: _WITHOUT_LINKS,
+    _SITES: _WITHOUT_SITES,
+}
+
 
 def what_is_missing() -> str:
     """What this installation lacks, what that means and how to get it; empty if nothing."""
-    for module, meaning in ((_READERS, _WITHOUT_READERS), (_SIGNATURES, _WITHOUT_SIGNATURES)):
+    for module, meaning in _PARTS.items():
         try:
             import_module(module)
         except ImportError as error:

@@ -8,7 +8,6 @@ visited is decided elsewhere.
 import codecs
 from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, date, datetime
-from email.utils import mktime_tz, parsedate_tz
 from enum import StrEnum
 from functools import lru_cache
 from itertools import chain, islice
@@ -515,6 +514,8 @@ def _loose_iso_seconds(text: str) -> float | None:
 
 def _mail_seconds(text: str) -> float | None:
     """RFC 822, as feeds write it."""
+    from email.utils import mktime_tz, parsedate_tz  # with half of that package, for the few who write so
+
     found = parsedate_tz(text) if any(character.isalpha() for character in text) else None
     return None if found is None else float(mktime_tz(found))
 

@@ -5,7 +5,7 @@ over the clients' addresses. Pure: when a host may be asked is decided elsewhere
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from statistics import fmean, pstdev
+from math import fsum, sqrt
 from typing import NamedTuple
 from zlib import crc32
 
@@ -79,5 +79,5 @@ def turn_of(due_at: float, times: int) -> float:
 
 def coefficient_of_variation(figures: Sequence[float]) -> float:
     """Standard deviation over mean; 0 if there is nothing."""
-    mean = fmean(figures)
-    return pstdev(figures) / mean if mean else 0.0
+    mean = fsum(figures) / len(figures) if figures else 0.0
+    return sqrt(fsum((figure - mean) ** 2 for figure in figures) / len(figures)) / mean if mean else 0.0

@@ -14,6 +14,12 @@ BAN_REFUSALS = 3
 # A host that bans is asked half as often from then on; each page it gives makes up for a twentieth of that.
 MAX_SLOWDOWN, RECOVERY = 64.0, 0.95
 
+# Targets of one host that are given out together: visited in a moment, so that better ones found meanwhile hardly
+# wait; and those that are topped up once so many are through.
+MAX_RUN, RUN_SECONDS, MIN_TOP_UP = 32, 0.25, 8
+# After so many visits in a row that sent nothing more are given out together; at most so many.
+UNSENT_BEFORE_RUN, MAX_UNSENT_RUN = 4, 256
+
 
 class Pace(msgspec.Struct, frozen=True):
     """The operator's choice of politeness."""
@@ -94,6 +100,19 @@ def delay_seconds(pace: Pace, fetch_seconds: float, crawl_delay_seconds: float) 
     """The ordinary pause: a multiple of the last fetch time within bounds, or the site's own wish if longer."""
     own = min(max(pace.delay_factor * fetch_seconds, pace.min_delay_seconds), pace.max_delay_seconds)
     return max(own, min(crawl_delay_seconds, pace.max_crawl_delay_seconds))
+
+
+def run_length(pause_seconds: float, fetch_seconds: float, unsent: int, connections: int) -> int:
+    """How many targets of a host may be given out together, to be visited one after the other.
+
+    Where no pause is kept, as many as take a moment. Where the last visits sent nothing, as many as those were: the
+    next ones will hardly send more.
+    """
+    refused = min(unsent, MAX_UNSENT_RUN) if unsent >= UNSENT_BEFORE_RUN else 1
+    if pause_seconds > 0.0:
+        return refused
+    quick = MAX_RUN + MIN_TOP_UP * (connections - 1)
+    return max(refused, min(quick, int(connections * RUN_SECONDS / fetch_seconds))) if fetch_seconds else refused
 
 
 def backoff_seconds(pace: Pace, failures: int, delay: float, retry_after_seconds: float) -> float:

@@ -17,10 +17,15 @@ def link_class(order: Order, *, depth: int, path_segments: int, has_query: bool,
     Breadth and depth keep one class, so that only arrival decides. Best prefers what is near a seed,
     near a site's root and recommended by another site.
     """
-    if order != "best":
-        return ORDINARY
+    if shared := shared_class(order):
+        return shared
     score = 8 - min(depth, 4) - min(path_segments // 2, 2) - has_query + 2 * is_foreign
     return max(1, min(score, 9))
+
+
+def shared_class(order: Order) -> int:
+    """The class of all links, whatever they are; 0 if some are better than others."""
+    return ORDINARY if order != "best" else 0
 
 
 def sitemap_class(order: Order, priority: float | None) -> int:

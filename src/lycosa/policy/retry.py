@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from email.utils import parsedate_to_datetime
 
 MAX_RETRY_AFTER_SECONDS = 999_999_999.0
 # RFC 9110 knows whole seconds only; some servers tell fractions.
@@ -21,6 +20,8 @@ def retry_after_seconds(value: str, now: float) -> float:
     if _SECONDS.fullmatch(value):
         # As long as a date far away, if it has more digits than that.
         return min(float(value), MAX_RETRY_AFTER_SECONDS)
+    from email.utils import parsedate_to_datetime  # with half of that package, for the few who tell a date
+
     try:
         return max(0.0, parsedate_to_datetime(value).timestamp() - now)
     except (ValueError, TypeError, OverflowError):

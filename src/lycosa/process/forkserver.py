@@ -1,4 +1,8 @@
-"""Where the supervisor gets its workers from: they are forked from one process that has imported everything already."""
+"""Where the supervisor gets its workers from: they are forked from one process that has imported everything already.
+
+That process is forked from the command itself, before there is a thread or an open file: so it need not import again
+what both need, and imports the rest while the frontier is being opened. Later ones are started as programs.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,10 @@ import socket
 import struct
 import sys
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
-from typing import IO
+from pathlib import Path
+from typing import IO, NamedTuple, NoReturn
 
 from lycosa.errors import LycosaError
 
@@ -18,10 +24,61 @@ FORK = b"fork"
 BIRTH, DEATH = b"b", b"d"
 # What happened, to whom, and the exit code of the dead.
 NEWS = struct.Struct("=cqq")
+# Threads are not forked: whoever needs numpy's finds none.
+_ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1"}
 
 
 class ForkserverLost(LycosaError):
     """The process that workers are forked from died; the next worker gets a new one."""
+
+
+class ForkserverProcess(NamedTuple):
+    """A forkserver that was forked from this process, and our end of the conversation with it."""
+
+    pid: int
+    control: socket.socket
+
+
+def fork_forkserver(serve: Callable[[socket.socket], NoReturn]) -> ForkserverProcess | None:
+    """A forkserver in a fork of this process, where `serve` runs; None if this process has threads already.
+
+    Whatever is open now is open there too: call it before a folder is locked.
+    """
+    if sum(1 for _ in Path("/proc/self/task").iterdir()) > 1:
+        return None
+    ours, theirs = _conversation()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            ours.close()
+            os.setsid()  # Ctrl-C is the supervisor's to handle
+            _fill_standard_streams()
+            os.environ |= _ENVIRONMENT
+            serve(theirs)
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+        os._exit(1)
+    theirs.close()
+    return ForkserverProcess(pid, ours)
+
+
+def _fill_standard_streams() -> None:
+    """Read from nowhere, and leave no number free that a descriptor could take and be written over."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, 0)
+    for stream in (1, 2):
+        try:
+            os.fstat(stream)
+        except OSError:
+            os.dup2(nowhere, stream)
+    if nowhere > 2:
+        os.close(nowhere)
+
+
+def _conversation() -> tuple[socket.socket, socket.socket]:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.setblocking(False)
+    return ours, theirs
 
 
 class WorkerProcess:
@@ -43,26 +100,31 @@ class WorkerProcess:
 
 
 class Forkserver:
-    """Makes workers; starts its process (`python -m PROGRAM FD`) with the first, and again whenever it was lost."""
+    """Makes workers; starts its process (`python -m PROGRAM FD`) with the first, and again whenever it was lost.
 
-    def __init__(self, program: str, log: IO[bytes]) -> None:
+    `forked` is such a process that is there already.
+    """
+
+    def __init__(self, program: str, log: IO[bytes], forked: ForkserverProcess | None = None) -> None:
         self._program = program
         self._log = log
+        self._forked = forked
         self._control: socket.socket | None = None
         self._process: asyncio.subprocess.Process | None = None
         self._births: deque[asyncio.Future[WorkerProcess]] = deque()
         self._workers: dict[int, WorkerProcess] = {}
         self._one_start = asyncio.Lock()
+        self._has_begun = False
 
     async def fork(self, end: socket.socket, slot_fd: int, lock_fd: int) -> WorkerProcess:
         """A new worker that holds this end of a conversation, its slot, and the lock. Raises `ForkserverLost`."""
         async with self._one_start:
             if self._control is None:
-                await self._start()
+                self._listen(await self._start())
         assert self._control
         birth: asyncio.Future[WorkerProcess] = asyncio.get_running_loop().create_future()
         try:
-            socket.send_fds(self._control, [FORK], [end.fileno(), slot_fd, lock_fd])
+            socket.send_fds(self._control, [FORK], [end.fileno(), slot_fd, lock_fd, self._log.fileno()])
         except OSError as error:
             self._lose()
             raise ForkserverLost("the process that workers are forked from is gone") from error
@@ -75,10 +137,15 @@ class Forkserver:
             self._forget_control()
         if self._process is not None:
             await self._process.wait()
+        if self._forked is not None:
+            self._forked.control.close()
+            await asyncio.to_thread(os.waitpid, self._forked.pid, 0)
 
-    async def _start(self) -> None:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        ours.setblocking(False)
+    async def _start(self) -> socket.socket:
+        if self._forked is not None and not self._has_begun:
+            self._has_begun = True
+            return self._forked.control
+        ours, theirs = _conversation()
         with theirs:
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable,
@@ -89,12 +156,14 @@ class Forkserver:
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=self._log,
                 stderr=self._log,
-                # Threads are not forked: whoever needs numpy's finds none.
-                env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
+                env=os.environ | _ENVIRONMENT,
                 start_new_session=True,  # Ctrl-C is the supervisor's to handle
             )
-        self._control = ours
-        asyncio.get_running_loop().add_reader(ours, self._read_news)
+        return ours
+
+    def _listen(self, control: socket.socket) -> None:
+        self._control = control
+        asyncio.get_running_loop().add_reader(control, self._read_news)
 
     def _read_news(self) -> None:
         assert self._control

@@ -1,7 +1,7 @@
-"""The process that workers are forked from; `build.py` is its program, since it knows what a worker is made of.
+"""The process that workers are forked from; `wiring/` has its program, since it knows what a worker is made of.
 
-It has imported all that a worker needs, which takes half a second of CPU; a fork takes milliseconds, and workers share
-its memory. It has no thread of its own, opens nothing, and leaves when the supervisor does.
+It has imported all that a worker needs, which takes a quarter of a second of CPU; a fork takes milliseconds, and
+workers share its memory. It has no thread of its own, opens nothing, and leaves when the supervisor does.
 """
 
 from __future__ import annotations
@@ -17,20 +17,24 @@ from lycosa.process.forkserver import BIRTH, DEATH, FORK, NEWS
 from lycosa.process.worker_main import MakeWorker, run
 
 
-def serve_forks(make_worker: MakeWorker) -> None:
-    """Fork a worker whenever asked to over the descriptor that the command line names."""
-    control = socket.socket(fileno=int(sys.argv[1]))
+def serve_forks(control: socket.socket, make_worker: MakeWorker) -> NoReturn:
+    """Fork a worker whenever asked to over this socket."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, lambda *_: _report_deaths(control))
     gc.freeze()
     while True:
-        message, fds, _, _ = socket.recv_fds(control, len(FORK), 3)
+        message, fds, _, _ = socket.recv_fds(control, len(FORK), 4)
         if message != FORK:
             os._exit(0)
         _fork(control, fds, make_worker)
 
 
 def _fork(control: socket.socket, fds: list[int], make_worker: MakeWorker) -> None:
+    # What this process says, and every worker, goes to the log of the crawl.
+    log = fds.pop()
+    for stream in (1, 2):
+        os.dup2(log, stream)
+    os.close(log)
     # A worker that dies at once must not be reported dead before it was reported born.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
     pid = os.fork()

@@ -8,7 +8,7 @@ from lycosa.model import Lease, Placement, Settlement
 
 
 class Take(msgspec.Struct, frozen=True, array_like=True, tag=True):
-    """Up to this many leases, please."""
+    """Leases of up to this many hosts, please."""
 
     limit: int
 
@@ -82,9 +82,9 @@ class Recognised(msgspec.Struct, frozen=True, array_like=True, tag=True):
 
 
 class GiveBack(msgspec.Struct, frozen=True, array_like=True, tag=True):
-    """Nothing was sent under this lease, and nothing will be."""
+    """Nothing was sent under these leases, and nothing will be."""
 
-    token: int
+    tokens: list[int]
 
 
 class Permission(msgspec.Struct, frozen=True, array_like=True, tag=True):

@@ -51,8 +51,8 @@ class RemoteDispatcher:
         assert isinstance(reply, Permission)
         return reply.is_granted
 
-    async def give_back(self, token: int) -> None:
-        await self._client.call(GiveBack(token))
+    async def give_back(self, tokens: Sequence[int]) -> None:
+        await self._client.call(GiveBack(list(tokens)))
 
     async def pause(self, reason: str) -> None:
         await self._client.call(Pause(reason))

@@ -12,13 +12,12 @@ from typing import IO
 import msgspec
 
 from lycosa.clock import steady_clock
-from lycosa.crawl.dispatcher import CentralDispatcher, recognise
+from lycosa.crawl.dispatcher import STOP_SECONDS, CentralDispatcher, recognise
 from lycosa.crawl.session import Session
-from lycosa.crawl.worker import STOP_SECONDS
 from lycosa.errors import BackendLost, LycosaError, SettingsError, Shortage
 from lycosa.model import Crash, OutcomeKind, Reason, Settlement
 from lycosa.ports import CrawlFrontier
-from lycosa.process.forkserver import Forkserver, ForkserverLost, WorkerProcess
+from lycosa.process.forkserver import Forkserver, ForkserverLost, ForkserverProcess, WorkerProcess
 from lycosa.process.frames import CallServer, connect
 from lycosa.process.messages import (
     AskRobots,
@@ -53,12 +52,13 @@ STOP_GRACE_SECONDS = 3.0
 
 
 class Supervisor:
-    """The worker processes of one session; `program` is the module that they are forked from."""
+    """The worker processes of one session; `program` is the module that they are forked from, unless `forked` is."""
 
-    def __init__(self, session: Session, lock: Lock, program: str) -> None:
+    def __init__(self, session: Session, lock: Lock, program: str, forked: ForkserverProcess | None = None) -> None:
         self._session = session
         self._lock_fd = lock.fd
         self._program = program
+        self._forked = forked
         self._settings = session.settings
         self._folder = session.folder
         self._clock = steady_clock()
@@ -93,7 +93,7 @@ class Supervisor:
         self._is_stopping = True
 
     async def _run_workers(self, log: IO[bytes]) -> None:
-        forkserver = Forkserver(self._program, log)
+        forkserver = Forkserver(self._program, log, self._forked)
         try:
             async with asyncio.TaskGroup() as group:
                 for number in range(len(self._slots)):
@@ -195,8 +195,8 @@ class Supervisor:
                 self._under_way[worker] -= not is_granted
                 return Permission(is_granted)
             case GiveBack():
-                self._under_way[worker] -= 1
-                await self._dispatcher.give_back(request.token)
+                self._under_way[worker] -= len(request.tokens)
+                await self._dispatcher.give_back(request.tokens)
                 return Permission(is_granted=False)
             case Recognise():
                 return Recognised(

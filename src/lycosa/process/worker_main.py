@@ -23,7 +23,7 @@ from lycosa.store.folder import CrawlFolder
 
 
 class MakeWorker(Protocol):
-    """Puts a worker together; see `build.py`."""
+    """Puts a worker together; see `wiring/worker.py`."""
 
     def __call__(
         self,

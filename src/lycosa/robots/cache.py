@@ -24,16 +24,17 @@ from lycosa.ports import Dispatcher
 from lycosa.robots.match import RobotsMatcher
 from lycosa.robots.parse import DISALLOW_ALL, RobotsRules, escape_pattern, path_and_query
 from lycosa.robots.usage import NO_USAGE, Usage, usage_in
-from lycosa.robots.verdict import NAME_RETRY_SECONDS, RobotsKind, RobotsRecord, robots_verdict
+from lycosa.robots.verdict import NAME_RETRY_SECONDS, RobotsKind, RobotsRecord, reliable_status, robots_verdict
 
 # What is kept ready is bounded by its rules, about 200 bytes each; an origin counts as a few more.
-MAX_RULES = 200_000
+MAX_RULES = 100_000
 RULES_PER_ORIGIN = 10
 # A redirected robots.txt waits for its turn on another host; should it get lost, it is asked for again.
 REDIRECT_WAIT_SECONDS = 900.0
 # Rules must outlive the pause before the request they are for: a host that asks for a day between two requests, or
 # a short `robots_cache_seconds`, would otherwise have its robots.txt read again and again and never a page.
 MIN_HOLD_SECONDS = 1.0
+_NOT_WHOLE = {"time": Failure.TIMEOUT, "disconnect": Failure.RESET, "coding": Failure.CODING}
 
 
 class Ruling(msgspec.Struct, frozen=True, array_like=True):
@@ -92,10 +93,11 @@ class RobotsCache:
         self, origin: str, response: Response, previous: RobotsRecord | None, now: float
     ) -> tuple[RobotsNews, tuple[str, ...]]:
         """The news in an HTTP answer, and the sitemaps it names."""
-        record = robots_verdict(
-            response.status, response.body, self._agent, now, previous, cache_seconds=self._cache_seconds
-        )
-        trouble = Reason(Failure.STATUS, str(response.status)) if record.failures else NO_REASON
+        status = reliable_status(response)
+        record = robots_verdict(status, response.body, self._agent, now, previous, cache_seconds=self._cache_seconds)
+        trouble = NO_REASON
+        if record.failures:
+            trouble = Reason(Failure.STATUS, str(status)) if status else Reason(_NOT_WHOLE[response.truncated])
         return self._news(origin, Ruling(record, trouble=trouble)), record.rules.sitemaps
 
     def unanswered(self, lease: Lease, error: VisitError, previous: RobotsRecord | None, now: float) -> RobotsNews:

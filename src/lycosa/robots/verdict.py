@@ -6,6 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
+from lycosa.model import Response
 from lycosa.robots.parse import ALLOW_ALL, DISALLOW_ALL, RobotsRules, parse_robots
 
 CACHE_SECONDS = 86_400.0
@@ -45,6 +46,15 @@ class RobotsRecord(msgspec.Struct, frozen=True, array_like=True):
         return self.rules if self.kind in {RobotsKind.RULES, RobotsKind.LAST_COPY} else self.set_aside
 
 
+def reliable_status(response: Response) -> int | None:
+    """The status to go by; None for rules that did not come whole: what is missing may be what forbids.
+
+    What is past our own limit of size is another matter: it is left unread (RFC 9309, 2.5).
+    """
+    is_whole = response.truncated in ("", "length")
+    return response.status if is_whole or not 200 <= response.status < 300 else None
+
+
 def robots_verdict(
     status: int | None,
     body: bytes,
@@ -55,7 +65,7 @@ def robots_verdict(
     cache_seconds: float = CACHE_SECONDS,
     is_name_unknown: bool = False,
 ) -> RobotsRecord:
-    """What holds after this answer; `status` is None when there was none (DNS, TLS, network, timeout).
+    """What holds after this answer; `status` is None when there was none to rely on (DNS, TLS, network, timeout).
 
     `is_name_unknown`: there is no such name, as far as this crawl has ever heard.
     """

@@ -7,6 +7,7 @@ and no port. Every answer is computed from the plan in constant time, so any siz
 from __future__ import annotations
 
 import math
+import random
 import re
 from dataclasses import dataclass
 from enum import Enum
@@ -26,6 +27,12 @@ _NAVIGATION_PAGES = 5
 _OPEN_SECTIONS = ("news", "articles", "products", "forum", "blog", "private/press")
 _CLOSED_SECTIONS = ("private", "news/drafts")
 _PAGE_PATH = re.compile(r"/[a-z/]+(?:-|\?id=)([0-9]{1,12})(?:\.html)?$")
+# Of a web of strewn links: an article by its name, an item in some colour, a page of a topic.
+_STREWN_PATH = re.compile(
+    r"/[a-z/]+(?:-([0-9]{1,12})\.html|\?colour=[a-z]+&item=([0-9]{1,12})|\?id=([0-9]{1,12})&page=([0-9]{1,2}))$"
+)
+_TOPIC_PAGES = 4
+TRACKING = "utm_"
 _HOP_PATH = re.compile(r"/go/([0-9]{1,12})/([0-9])$")
 _LEGACY_ENCODINGS = {
     "en": ("windows-1252", "iso-8859-1"),
@@ -143,6 +150,8 @@ class Layout:
         self.draws = Draws(plan.seed)
         self.names = SimNames(plan)
         self._kind_limits = _kind_limits(plan)
+        self._has_special_pages = self._kind_limits[-1][1] > 0
+        self.is_strewn = plan.strewn_link_share > 0
         # `kind` and `path` are asked for every link. Per object, so that the memory of a web goes with it.
         self.host = lru_cache(maxsize=1 << 14)(self._host)
         self.kind = lru_cache(maxsize=1 << 17)(self._kind)
@@ -192,7 +201,7 @@ class Layout:
 
     def _drawn_kind(self, ref: PageRef) -> PageKind:
         is_leaf = ref.page * _PAGE_CHILDREN + 1 >= self.plan.pages_per_host
-        if not is_leaf or ref.page <= _NAVIGATION_PAGES:
+        if not self._has_special_pages or not is_leaf or ref.page <= _NAVIGATION_PAGES:
             return PageKind.PLAIN
         chance = self.draws.fraction("kind", *ref)
         return next((kind for kind, limit in self._kind_limits if chance < limit), PageKind.PLAIN)
@@ -217,9 +226,23 @@ class Layout:
         """The page's path (and query), from which `page_at` finds the way back."""
         if ref.page == 0:
             return "/"
+        if self.is_strewn:
+            return self._strewn_path(ref)
         section = self._section(ref)
         word = self.draws.pick(_SLUGS, "slug", *ref)
         return f"/{section}/topic?id={ref.page}" if section == "forum" else f"/{section}/{word}-{ref.page}.html"
+
+    def _strewn_path(self, ref: PageRef) -> str:
+        section, chance = self._section(ref), self.draws.number("slug", *ref)
+        word = _SLUGS[chance % len(_SLUGS)]
+        match section:
+            case "forum":
+                topic, page = divmod(ref.page, _TOPIC_PAGES)
+                return f"/forum/topic?id={topic}&page={page}"
+            case "products":
+                return f"/products/{word}?colour={_COLOURS[chance // len(_SLUGS) % len(_COLOURS)]}&item={ref.page}"
+            case _:
+                return f"/{section}/{word}-{ref.page}.html"
 
     def _section(self, ref: PageRef) -> str:
         # A copy lies beside its original, so that the relative links of the same bytes mean the same.
@@ -227,14 +250,25 @@ class Layout:
         return self.draws.pick(sections, "section", *self.content_of(ref))
 
     def page_at(self, host: int, path: str) -> PageRef | None:
-        """The page at this path of the host."""
+        """The page at this path of the host; where links are strewn, under any of its names."""
+        if self.is_strewn:
+            path = plain_path(path)
         if path == "/":
             return PageRef(host, 0)
-        match = _PAGE_PATH.match(path)
-        if match is None or not 0 < int(match[1]) < self.plan.pages_per_host:
+        page = self._number_in(path)
+        if page is None or not 0 < page < self.plan.pages_per_host:
             return None
-        ref = PageRef(host, int(match[1]))
+        ref = PageRef(host, page)
         return ref if self.path(ref) == path else None
+
+    def _number_in(self, path: str) -> int | None:
+        match = (_STREWN_PATH if self.is_strewn else _PAGE_PATH).match(path)
+        if match is None:
+            return None
+        if match.lastindex == 4:
+            return int(match[3]) * _TOPIC_PAGES + int(match[4])
+        assert match.lastindex is not None, "every path has a number"
+        return int(match[match.lastindex])
 
     def is_allowed(self, ref: PageRef) -> bool:
         """Whether the host's robots.txt lets a crawler ask for this page."""
@@ -311,9 +345,7 @@ class Layout:
         for _ in range(2 * wanted):
             if len(found) >= wanted:
                 break
-            is_foreign = stream.random() < self.plan.foreign_link_share
-            host = popular(stream, self.plan.hosts) if is_foreign else ref.host
-            to = PageRef(host, popular(stream, self.plan.pages_per_host))
+            to = self._drawn_link(ref, stream)
             found.setdefault(to, stream.random() < self.plan.nofollow_share)
         if self.plan.is_link_count_exact:
             self._fill(found, ref, wanted)
@@ -322,6 +354,20 @@ class Layout:
             for to, nofollow in found.items()
             if self.kind(to) is not PageKind.ORPHAN
         )
+
+    def _drawn_link(self, ref: PageRef, stream: random.Random) -> PageRef:
+        if self.is_strewn and stream.random() < self.plan.strewn_link_share:
+            return PageRef(
+                int(stream.random() * self.plan.hosts),
+                int(stream.random() * self.plan.pages_per_host),
+            )
+        is_foreign = stream.random() < self.plan.foreign_link_share
+        host = popular(stream, self.plan.hosts) if is_foreign else ref.host
+        return PageRef(host, popular(stream, self.plan.pages_per_host))
+
+    def is_navigation(self, ref: PageRef) -> bool:
+        """Whether every page of its host links to it."""
+        return ref.page <= _NAVIGATION_PAGES
 
     def _tree_links(self, ref: PageRef) -> list[PageRef]:
         host, page = ref
@@ -347,6 +393,13 @@ class Layout:
                 return
             host, page = divmod((here + step) % size, pages)
             found.setdefault(PageRef(host, page), False)
+
+
+def plain_path(path: str) -> str:
+    """The one name of a page among those that links give it: variables in order, nothing that tracks."""
+    path, mark, query = path.partition("?")
+    variables = sorted(variable for variable in query.split("&") if not variable.startswith(TRACKING))
+    return path + mark + "&".join(variables) if query and variables else path
 
 
 def _kind_limits(plan: WebPlan) -> tuple[tuple[PageKind, float], ...]:
@@ -378,3 +431,4 @@ _SLUGS = (
     "river", "market", "winter", "engine", "garden", "letter", "museum", "signal", "harbour", "recipe",
     "planet", "violin", "bridge", "copper", "falcon", "island", "meadow", "orchard", "pepper", "window",
 )  # fmt: skip
+_COLOURS = ("red", "blue", "green", "grey")

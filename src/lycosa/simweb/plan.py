@@ -32,6 +32,10 @@ class WebPlan:
     is_link_count_exact: bool = False
     foreign_link_share: float = 0.2
     nofollow_share: float = 0.03
+    # Of the links beyond those that hold a web together: they lead to any page of any host, each as likely as the
+    # others. If there are any, some paths have queries, and links are written with what makes no other page of them:
+    # variables in another order, tracking variables, fragments.
+    strewn_link_share: float = 0.0
     languages: tuple[str, ...] = LANGUAGES
 
     # Of hosts.
@@ -123,28 +127,34 @@ _PLAIN_HOSTS: Mapping[str, Any] = MappingProxyType(
     }
 )
 
+_BENCH: Mapping[str, Any] = MappingProxyType(
+    {
+        **_NO_SPECIAL_PAGES,
+        **_PLAIN_HOSTS,
+        "hosts": 200,
+        "pages_per_host": 50,
+        "min_page_bytes": 28_000,
+        "max_page_bytes": 28_000,
+        "min_links": 53,
+        "max_links": 53,
+        "is_link_count_exact": True,
+        "disallowed_share": 0.0,
+        "redirect_share": 0.0,
+        "sitemap_share": 0.0,
+        "languages": ("en",),
+        # Of 406 real pages of 15 to 60 KB the median has 14 % text, 7 % scripts and styles and 430 elements.
+        "prose_share": 0.15,
+        "is_prerendered": True,
+    }
+)
+
 PROFILES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "clean": {**_NO_SPECIAL_PAGES, **_PLAIN_HOSTS},
         "mixed": {},
         "traps": {"trap_host_share": 0.2},
-        "bench": {
-            **_NO_SPECIAL_PAGES,
-            **_PLAIN_HOSTS,
-            "hosts": 200,
-            "pages_per_host": 50,
-            "min_page_bytes": 28_000,
-            "max_page_bytes": 28_000,
-            "min_links": 53,
-            "max_links": 53,
-            "is_link_count_exact": True,
-            "disallowed_share": 0.0,
-            "redirect_share": 0.0,
-            "sitemap_share": 0.0,
-            "languages": ("en",),
-            # Of 406 real pages of 15 to 60 KB the median has 14 % text, 7 % scripts and styles and 430 elements.
-            "prose_share": 0.15,
-            "is_prerendered": True,
-        },
+        "bench": _BENCH,
+        # Far more pages than anybody fetches: of the links of a page few have been met before.
+        "strewn": {**_BENCH, "pages_per_host": 10_000, "strewn_link_share": 1.0, "is_prerendered": False},
     }
 )

@@ -127,7 +127,10 @@ class SimWebProcess:
     @staticmethod
     def _first_line(child: subprocess.Popen[bytes]) -> bytes:
         assert child.stdout is not None
-        if not select.select([child.stdout], [], [], _READY_SECONDS)[0]:
+        # Not `select`, which knows no descriptor beyond 1,023.
+        ready = select.poll()
+        ready.register(child.stdout, select.POLLIN)
+        if not ready.poll(_READY_SECONDS * 1000):
             raise TimeoutError(f"the simulated web was not ready within {_READY_SECONDS:g} s")
         line = child.stdout.readline()
         if not line:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import posixpath
 import random
 from functools import cache, partial
+from html import escape
 from typing import NamedTuple
 
 from .draw import pick_next
-from .layout import Layout, Link, PageKind, PageRef, SimHost
+from .layout import TRACKING, Layout, Link, PageKind, PageRef, SimHost
 from .names import origin_of
 from .traps import trap_entries
 from .words import SCRIPTS, paragraphs, phrase, phrases
@@ -20,6 +21,9 @@ from .words import SCRIPTS, paragraphs, phrase, phrases
 _NAVIGATION_LINKS = 6
 # One word in 250: five-word shingles of a near copy and its original agree to about 96 %.
 _WORDS_PER_CHANGED_WORD = 250
+# Of strewn links: those that say where they were found, and those to a place within their page.
+_TRACKED_SHARE, _FRAGMENT_SHARE = 0.2, 0.3
+_SOURCES = ("feed", "mail", "social")
 
 
 class Markup(NamedTuple):
@@ -120,7 +124,7 @@ class Renderer:
             title=f"{title} {shown.page}",
             description=phrase(stream, host.language, 14),
             robots='<meta name="robots" content="noindex">\n' if self._layout.kind(ref) is PageKind.NOINDEX else "",
-            canonical=self._url(ref),
+            canonical=escape(self._url(ref)),
             alternates=self._alternates(shown, host, links),
             site=host.name,
             navigation="\n".join(f"<li>{anchor}</li>" for anchor in anchors[:_NAVIGATION_LINKS]),
@@ -137,12 +141,17 @@ class Renderer:
         for to, nofollow in links:
             if to.page == 0 and not nofollow:
                 seen.setdefault(self._layout.host(to.host).language, self._url(to))
-        return "".join(f'<link rel="alternate" hreflang="{language}" href="{url}">\n' for language, url in seen.items())
+        return "".join(
+            f'<link rel="alternate" hreflang="{language}" href="{escape(url)}">\n' for language, url in seen.items()
+        )
 
     def _anchor(self, ref: PageRef, host: SimHost, link: Link, stream: random.Random) -> str:
         rel = ' rel="nofollow"' if link.nofollow else ""
         text = pick_next(stream, self._anchor_texts(host.language))
-        return f'<a href="{self._href(ref, host, link.to, stream.random())}"{rel}>{text}</a>'
+        href = self._href(ref, host, link.to, stream.random())
+        if self._layout.is_strewn and not self._layout.is_navigation(link.to):
+            href = varied(href, stream)
+        return f'<a href="{escape(href)}"{rel}>{text}</a>'
 
     def _href(self, ref: PageRef, host: SimHost, to: PageRef, chance: float) -> str:
         """The link as an author might write it: whole, relative, or from the root."""
@@ -155,6 +164,20 @@ class Renderer:
 
     def _url(self, ref: PageRef) -> str:
         return origin_of(self._layout.host(ref.host).name, self._port) + self._layout.path(ref)
+
+
+def varied(href: str, stream: random.Random) -> str:
+    """Another way to write a link to the same page, more often than not."""
+    href, mark, fragment = href.partition("#")
+    path, _, query = href.partition("?")
+    variables = query.split("&") if query else []
+    if stream.random() < 0.5:
+        variables.reverse()
+    if stream.random() < _TRACKED_SHARE:
+        variables.append(f"{TRACKING}source={pick_next(stream, _SOURCES)}")
+    if not mark and stream.random() < _FRAGMENT_SHARE:
+        mark, fragment = "#", f"part-{int(stream.random() * 9)}"
+    return path + ("?" + "&".join(variables) if variables else "") + mark + fragment
 
 
 def encode(text: str, encoding: str) -> bytes:

@@ -18,10 +18,10 @@ from lycosa.model import WAITS, WAITS_LAST, Failure, Kind, Lease, Page, Refusal,
 from lycosa.outcome import Deferred, Duplicate, Failed, Moved, Outcome, Postponed, Read, Refused, Stored
 from lycosa.policy.priority import SEED
 from lycosa.ports import Dispatcher
-from lycosa.site.notes import Shown, Sighting, Site, UrlSpot, mark_of
+from lycosa.site.notes import Shown, Sighting, Site, UrlSpot
 from lycosa.site.novelty import News, made_up
 from lycosa.site.sections import DOMAIN, Chain, Soundness
-from lycosa.site.variants import masked, without
+from lycosa.site.variants import links_shown, without
 from lycosa.url.canonical import ParsedUrl, parse
 from lycosa.url.domain import registered_domain
 from lycosa.url.memo import KnownLink, LinkPolicy
@@ -34,10 +34,21 @@ FULL_WEIGHT = MAX_WEIGHT * 9 // 10
 VISITS_PER_NEWS, SECTIONS_PER_VISIT = 8, 8
 # The path of a URL that cannot exist begins like this, so that whoever reads it in a log knows what it was.
 PROBE_PATH = "/lycosa-probe-"
-# What a visit is worth: new content, content nearly known, a page that leads nowhere with numbers of its own.
-NEW_WORTH, NEAR_WORTH, NUMBERS_WORTH = 1.0, 0.15, 0.12
-# Links of a page that are compared with those of another, and those that can make it worth a visit.
-MAX_COMPARED_LINKS, LINK_BITS, MAX_PROMISING = 64, 512, 8
+# What a visit is worth: new content, content nearly known, known lines with numbers of their own, known lines put
+# together as on no other page.
+NEW_WORTH, NEAR_WORTH, NUMBERS_WORTH, OWN_WORTH = 1.0, 0.15, 0.12, 0.05
+# A page that leads to so many new ones is a list, or a search.
+MAX_FOUND = 48
+# A text that is shorter than this says little of its page.
+FEW_CHARACTERS = 64
+# Links of a page that can make it worth a visit.
+MAX_PROMISING = 8
+# What is said of a name that stands for nothing: not found, or no name at all.
+MISSING = (400, 404, 410, 422)
+# A target is put behind others in doubt at most this far once it is queued.
+MAX_POSTPONED = 2
+# Most sites raise a first doubt while so little of them is known; what is queued then is not leased twice for that.
+NEW_SITE = 64
 # Of the links that are known by another name, one in so many is looked at all the same.
 RENAMED_PER_SAMPLE = 20
 
@@ -70,6 +81,7 @@ class _UnderWay:
 
     site: Site
     spot: UrlSpot
+    source: Chain = ()  # of the page that led to it
     verdict: Soundness = Soundness.SOUND
     is_sample: bool = False
     is_new_host: bool = False  # of its domain
@@ -103,7 +115,7 @@ class SiteJudge:
         if target.depth == 0:
             # Named by the operator, or where that leads.
             site.note_root(target.host)
-        visit = _UnderWay(site, site.spot_of(target.url, target.host))
+        visit = _UnderWay(site, site.spot_of(target.url, target.host), site.source_of(target.referrer))
         visit.is_new_host = visit.spot.chain[0] == DOMAIN and visit.spot.host not in site.sections.all
         objection = self._objection(visit, target) if target.depth else None
         if objection is None:
@@ -134,20 +146,23 @@ class SiteJudge:
             key = self._learnt_key(spot.origin, spot.tail, meaningless)
             if key and (refused := self._variant(visit, target, key)):
                 return refused
-        visit.verdict = site.sections.verdict(spot.chain, target.depth)
+        visit.verdict = site.sections.verdict(spot.chain, target.depth, visit.source)
         # Where a page that was let in redirects to is that page.
         if visit.verdict is Soundness.SOUND or target.redirects == 1:
             return None
         if visit.verdict is Soundness.DOUBTFUL:
-            doubt = site.sections.doubt_of(spot.chain)
-            return Postponed(doubt) if target.deferred < doubt else None
+            doubt = site.sections.doubt_of(spot.chain, visit.source)
+            if doubt <= 1 and site.notes.requests < NEW_SITE:
+                return None
+            # Not further behind: a section with many thousand of them would have each leased again for that.
+            return Postponed(doubt) if target.deferred < min(doubt, MAX_POSTPONED) else None
         return self._held_back(visit, target, self._refused(site, spot.chain))
 
     @staticmethod
     def _held_back(visit: _UnderWay, target: Target, refused: Refused) -> Refused | Postponed | None:
         """Behind everything else, twice; some are visited all the same, before any is refused for good."""
         sections, chain = visit.site.sections, visit.spot.chain
-        if target.deferred >= WAITS_LAST or (target.deferred and sections.is_sure(chain)):
+        if target.deferred >= WAITS_LAST or (target.deferred and sections.is_sure(chain, visit.source)):
             return refused
         if sections.wants_sample(chain):
             visit.is_sample = True
@@ -166,14 +181,21 @@ class SiteJudge:
 
     def _variant(self, visit: _UnderWay, target: Target, key: str) -> Refused | None:
         fingerprint = self._policy.fingerprint(key)
-        # Where a redirect leads is fetched under whatever name: the name without it may be where it came from.
-        if fingerprint == target.fingerprint or target.redirects:
+        # Where a redirect leads is fetched under whatever name, if the name without it may be where it came from.
+        if fingerprint == target.fingerprint or (target.redirects and self._may_come_from(target, fingerprint)):
             return None
         is_drawn = target.fingerprint[-1] % RENAMED_PER_SAMPLE == 0
         if is_drawn and visit.site.sections.wants_sample(visit.spot.chain, free=0):
             visit.is_sample = True
             return None
         return Refused(Refusal.VARIANT, key, [msgspec.structs.replace(target, fingerprint=fingerprint)])
+
+    def _may_come_from(self, target: Target, fingerprint: bytes) -> bool:
+        """Whether the redirect that led to a target may have begun at the page with this fingerprint."""
+        source = parse(target.referrer, limits=self._policy.limits)
+        if target.redirects > 1 or not isinstance(source, ParsedUrl):
+            return True
+        return self._policy.judge(source).fingerprint == fingerprint
 
     def _learnt_key(self, origin: str, tail: str, meaningless: list[str]) -> str:
         """The key without what means nothing here; empty if it is no other than the ordinary one."""
@@ -207,11 +229,16 @@ class SiteJudge:
         self._note_found(visit, discovered)
         sections = site.sections
         behind: dict[bytes, int] = {}
+        source = visit.spot.chain
+        verdicts: dict[str, Soundness] = {}
         for target, chain in visit.found:
-            verdict = sections.verdict(chain, target.depth)
+            name = sections.finest(chain)
+            verdict = verdicts.get(name)
+            if verdict is None:
+                verdict = verdicts[name] = sections.verdict(chain, target.depth, source)
             if verdict is Soundness.DOUBTFUL:
-                behind[target.fingerprint] = sections.doubt_of(chain)
-            elif verdict is Soundness.SPENT and sections.is_sure(chain):
+                behind[target.fingerprint] = sections.doubt_of(chain, source)
+            elif verdict is Soundness.SPENT and sections.is_sure(chain, source):
                 visit.left_out.append((target, self._refused(site, chain)))
             elif verdict is Soundness.SPENT:
                 behind[target.fingerprint] = WAITS
@@ -255,16 +282,35 @@ class SiteJudge:
         news, left_out = self._news(visit.site), visit.left_out
         return Learnt(news, known, probes, left_out) if news or known or probes or left_out else _NOTHING
 
-    def learn_probe(self, lease: Lease, status: int, text: str) -> None:
-        """What the host answers to a URL that cannot exist, or that was made up; no text if that is no page."""
+    def learn_probe(self, lease: Lease, status: int, text: str, found: Sequence[Target]) -> None:
+        """What the host answers to a URL that cannot exist, or that was made up: no text and no links if no page."""
         if not (visit := self._under_way.get(lease.token)):
             return
         site, spot = visit.site, visit.spot
         if spot.tail.startswith(PROBE_PATH):
             site.note_probe(spot, text)
-        elif status in (404, 410) or (text and site.is_soft_404(spot, text)):
-            site.sections.note_missing(spot.chain)
+        elif status in MISSING or (text and self._says_nothing(visit, text, found)):
+            site.sections.note_missing(site.source_of(lease.target.referrer))
             site.has_changed = True
+        elif text:
+            site.sections.note_there(site.source_of(lease.target.referrer))
+
+    def _says_nothing(self, visit: _UnderWay, text: str, found: Sequence[Target]) -> bool:
+        """Whether a page says "not found", or is an empty list that leads no further.
+
+        Only where a number was made up, and nothing else says what to show: whoever takes no notice of a name shows
+        what is known.
+        """
+        site, spot = visit.site, visit.spot
+        if site.is_soft_404(spot, text):
+            return True
+        name = spot.tail.partition("?")[2] or spot.tail
+        has_number = "&" not in name and any(letter.isdecimal() for letter in name)
+        if not has_number or site.lines.news_in(text, spot.tail) is News.WORDS:
+            return False
+        self._note_found(visit, found)
+        section = site.sections.finest(spot.chain)
+        return not any(section in chain for _, chain in visit.found)
 
     def _learn(self, visit: _UnderWay, target: Target, outcome: Outcome) -> tuple[list[bytes], list[Target]]:
         site, spot = visit.site, visit.spot
@@ -277,7 +323,7 @@ class SiteJudge:
             case Moved() if is_page:
                 site.note_request()
                 # Where it leads counts like a link: names that lead to ever new names have no end either.
-                self._note_found(visit, outcome.discovered)
+                self._note_found(visit, [each for each in outcome.discovered if not self._learnt_name(site, each.url)])
                 # What it is worth is told by the page there.
                 self._learn_visit(visit, site.sections.worth_of(spot.chain) if visit.found else 0.0)
             case Failed() if outcome.sent:
@@ -292,6 +338,12 @@ class SiteJudge:
             case _:
                 pass
         return [], []
+
+    def _learnt_name(self, site: Site, url: str) -> str:
+        """The key of a URL by what was learnt of its site; empty if that is nothing."""
+        origin = origin_of(url)
+        meaningless = site.meaningless_of(origin)
+        return self._learnt_key(origin, url[len(origin) :], meaningless) if meaningless else ""
 
     def _learn_page(self, visit: _UnderWay, target: Target, outcome: Stored | Duplicate) -> list[bytes]:
         site, spot = visit.site, visit.spot
@@ -312,18 +364,28 @@ class SiteJudge:
 
     def _learn_visit(self, visit: _UnderWay, worth: float) -> None:
         found = [chain for _, chain in visit.found]
-        visit.site.sections.learn(visit.spot.chain, visit.verdict, worth, found, is_sample=visit.is_sample)
+        visit.site.sections.learn(
+            visit.spot.chain, visit.verdict, worth, found, source=visit.source, is_sample=visit.is_sample
+        )
 
     def _worth(self, visit: _UnderWay, outcome: Stored | Duplicate) -> float:
         """What a page brought, by its text; by its bytes if there is none."""
         if not outcome.page.text:
             return NEW_WORTH if isinstance(outcome, Stored) else 0.0
+        if len(outcome.page.text) < FEW_CHARACTERS and not visit.found:
+            # A picture with its number: there is more in it than its words.
+            return NUMBERS_WORTH if isinstance(outcome, Stored) else 0.0
         news = visit.site.lines.news_in(outcome.page.text, visit.spot.tail)
-        if news is News.WORDS:
-            placement = outcome.placement
-            is_new = isinstance(outcome, Stored) and (placement.is_first or not placement.group)
-            return NEW_WORTH if is_new else NEAR_WORTH
-        return NUMBERS_WORTH if news is News.NUMBERS and not visit.found else 0.0
+        placement = outcome.placement
+        is_new = isinstance(outcome, Stored) and (placement.is_first or not placement.group)
+        match news:
+            case News.WORDS:
+                return NEW_WORTH if is_new else NEAR_WORTH
+            case News.NUMBERS:
+                # How many there are of each kind is no news: where a search may be narrowed down in any way.
+                return NUMBERS_WORTH if len(visit.found) < MAX_FOUND else 0.0
+            case _:
+                return OWN_WORTH if is_new and not visit.found else 0.0  # a list of known things may have no end
 
     @staticmethod
     def _promise(visit: _UnderWay) -> float:
@@ -339,7 +401,9 @@ class SiteJudge:
             mark = self._policy.fingerprint(f"{spot.origin}{PROBE_PATH}").hex()
             probes.append(f"{spot.origin}{PROBE_PATH}{mark}")
         if visit.verdict is Soundness.DOUBTFUL and spot.tail != "/" and site.sections.wants_probe(spot.chain):
-            probes.append(spot.origin + made_up(spot.tail))
+            names = made_up(spot.tail)
+            site.sections.note_asked(spot.chain, len(names))
+            probes += [spot.origin + name for name in names]
         return [Target(url, target.host, b"", Kind.PROBE, SEED, referrer=target.url) for url in probes]
 
     # ---- keeping
@@ -400,12 +464,5 @@ def _host_of(url: str) -> str:
 def _shown(outcome: Stored | Duplicate, origin: str) -> Shown:
     """What a page says and where it leads, apart from the variables of some names and from what is drawn by lot."""
     text = crc32(outcome.page.text.encode("utf-8", "replace") or outcome.digest)
-    tails = [url[len(origin) :] for url in outcome.links.targets[:MAX_COMPARED_LINKS] if url.startswith(origin)]
-
-    def shown(names: frozenset[str]) -> Sighting:
-        bits = 0
-        for tail in tails:
-            bits |= 1 << mark_of(masked(tail, names)) % LINK_BITS
-        return Sighting(text, bits)
-
-    return shown
+    targets = outcome.links.targets
+    return lambda names: Sighting(text, links_shown(targets, origin, names))

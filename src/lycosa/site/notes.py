@@ -27,10 +27,11 @@ MAX_MIRRORS = 4
 MAX_ROOTS = 64
 # Pages kept to compare others with, and those of them that could be known under another key.
 MAX_SIGHTINGS, MAX_RENAMED = 128, 64
-# Links are remembered as two bits each. With 24 bits to a link at least, one new link in 150 is taken for known; then
-# all are forgotten, and the navigation of a site is known again by its next page.
+# Links are remembered as two bits each. With 12 bits to a link at least, one new link in 40 is taken for known; then
+# all are forgotten, and the navigation of a site is known again by its next page. Known links that count as new make
+# redirects to them worth something: rather one new link less than that.
 _FEW_LINKS_BYTES, _MANY_LINKS_BYTES = 1 << 7, 1 << 11
-_BITS_PER_LINK = 24
+_BITS_PER_LINK = 12
 # At its tenth page a host is asked for something that cannot exist.
 PROBE_AT_PAGE = 10
 
@@ -176,6 +177,12 @@ class Site:
         tail = url[len(origin) :]
         return UrlSpot(origin, host, tail, self.chain_of(host, tail))
 
+    def source_of(self, referrer: str) -> Chain:
+        """The sections of the page that led to a URL; none if it is of another domain."""
+        host = _host_of(origin_of(referrer)) if referrer else ""
+        is_own = host and (host == self.domain or host.endswith(f".{self.domain}"))
+        return self.spot_of(referrer, host).chain if is_own else ()
+
     def chain_of(self, host: str, tail: str) -> Chain:
         """The sections of a path and query of a host."""
         return chain_of(host, tail, is_root=self.is_root(host))
@@ -265,7 +272,7 @@ class Site:
             window = self._windows[origin] = _Window()
         sightings, before, mark = window.sightings, list(known.meaningless), mark_of(key)
         template = template_of(key)
-        is_plain = "?" not in key and "{" not in template
+        is_plain = "?" not in key and ";" not in key and "{" not in template
         parts = [] if is_plain else parts_of(key, has_drawn_segment=has_drawn_segment(template))
         whole = shown(frozenset())
         if len(self._windows) > 1:
@@ -288,6 +295,8 @@ class Site:
         if known.meaningless == before:
             return []
         self.has_changed, self.learnt = True, self._learnt_parts()
+        # What seemed to grow were new names of known pages.
+        self.sections.forget_growth(_host_of(origin))
         return [without(path, known.meaningless) for path in window.renamed]
 
     def _learnt_parts(self) -> dict[str, list[str]]:
@@ -308,11 +317,11 @@ class Site:
         """One pair of pages that differ in a part only."""
         path = mark_of(part.rest.partition("?")[0])
         for name in part.names:
-            is_wide = name[0] == "?" or name[1:].isdecimal()
-            # For a whole origin by different pages with different contents: what shows one thing under all its URLs,
-            # a closed door for example, says nothing of the others.
-            marks = (path, seen.text) if is_wide else (mark_of(part.rest),)
-            is_new_page = is_same and window.is_first_agreement(name, *marks)
+            is_wide = name[0] in "?;" or name[1:].isdecimal()
+            # By different pages with different contents: what shows one thing under all its URLs, a closed door or a
+            # search that finds nothing, says nothing of the others. For a whole origin they have different paths.
+            page = path if is_wide else mark_of(part.rest)
+            is_new_page = is_same and window.is_first_agreement(name, page, seen.text)
             counts = after_pair(known.sameness.get(name, Sameness()), is_same=is_same, is_new_page=is_new_page)
             known.sameness[name] = counts
             if is_meaningless(counts, is_drawn=part.is_drawn):

@@ -11,8 +11,11 @@ Pure but for being changed: it knows no clock, no network and no frontier.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from enum import IntEnum
+from functools import lru_cache
+from math import inf
 from zlib import crc32
 
 import msgspec
@@ -24,39 +27,63 @@ MAX_SECTIONS = 200
 MAX_FOLDERS = 2
 MAX_SEGMENTS = 8
 MAX_NAME = 80
+# URLs whose sections are remembered: pages lead to others while they are new themselves.
+MAX_CHAINS = 4096
 # The section of all hosts of a domain that are no seed's.
 DOMAIN = "."
+# How the names of sections end that are smaller than a host: folders, their queries, templates.
+_SMALL = "/?$"
 # Visits that a section's parent counts for in what is believed of it.
 PRIOR = 4
 # Visits from which on a section speaks for itself only, and no longer for its parents.
 GROWN = 20
 # How many visits the past counts for in what a section leads to: a change is noticed within as many.
 MEMORY = 64
+# And how many in what its visits have brought lately.
+LATELY = 16
+# So many pages in a row that lead to nothing new are no chance.
+QUIET = 8
 # Of one page, links to one section beyond this many say no more.
 MAX_CHILDREN, MAX_BIRTHS = 8, 64
 # The sections that one leads to most are remembered; so many steps are followed to see whether they lead back.
 MAX_KIDS, MAX_STEPS = 4, 24
 # A chain in which nearly every page leads to the next has no end as far as anybody can tell, once it is this long.
-LONG_CHAIN, LONG_VISITS, LIVE = 32, 48, 0.8
+LONG_CHAIN, LONG_VISITS, LIVE = 32, 40, 0.8
 # From this chance on that it never ends, and below this worth of a visit, a section is doubtful.
 DOUBT, POOR = 0.5, 0.1
 _CERTAIN, _SLIGHT = 0.95, 0.02
 _FIRST_WORTH, _FIRST_DOUBT = 0.5, 0.4
 # A visit is charged the less, the fewer new URLs pages lead to than they used to: in a finite part they become fewer.
 # Where growth slows down for good, a visit pays back.
-_STEEP, _SLOWING = 6, 0.25
+_STEEP, _FINITE_STEEP, _SLOWING = 6, 12, 0.25
+# Whoever brings anything may be charged this much.
+_LEAST_ALLOWANCE = 36
 # What has no end in sight costs one request each. What is only worth nothing ends by itself: it costs less, and is
 # allowed as if it were worth something.
-# Whoever brings anything may be charged this much.
-_LEAST_ALLOWANCE = 40
 _IDLE_CHARGE, _IDLE_WORTH = 0.6, 0.12
+# Nothing at all where its pages are no copies of each other.
+_DISTINCT = 0.04
+# And it may be charged more, the more it has brought so far.
+_GAINED_SHARE = 0.25
 # What the sections around one may be charged in all, as a multiple of what it may be itself.
 _WIDER_FOLDER, _WIDER_HOST, _WIDER_DOMAIN = 1.3, 1.8, 0.9
 # To a domain, a page of a host counts as this much of a host.
 _PAGE_OF_HOST = 0.6
-# Where what nobody links to is not there, names stand for something: a chain of them may be longer.
-_FINITE_FACTOR, _MAX_CHAIN_BIRTHS = 16, 3
+# Where what nobody links to is not there, names stand for something. A chain of them, in which a page leads to fewer
+# than three more, may be this much longer, whatever its pages say; a dense part if they say something new.
+_FINITE_CHAIN, _MAX_CHAIN_BIRTHS, _CHAIN_WORTH = 16, 3, 0.5
+_FINITE_DENSE, _DENSE_WORTH = 1.75, 0.5
+# Lists of a large site are many: of pages that nothing was held against, this share may be its lists; up to a limit.
+_LIST_SHARE, _MAX_LISTS = 0.08, 50
+# How often such names are asked for, each time after so many visits more.
 MAX_PROBES = 2
+# A host speaks for its folders if so many of them could have grown.
+MANY_FOLDERS = 3
+# What a section that has been charged this much leads to goes behind others in doubt, and then last.
+MUCH_CHARGED = (16, 64)
+# Pages found within a section and elsewhere that are enough to compare them, and how many fewer new URLs of the section
+# the latter lead to if they are of another kind.
+ENOUGH_FOUND, OUTER_SHARE = 16, 0.7
 # Samples of what is spent: of one in so many that are held back; in all so many, and one for every so many pages.
 HELD_BACK_PER_SAMPLE, FREE_SAMPLES, PAGES_PER_SAMPLE = 20, 12, 40
 
@@ -90,10 +117,20 @@ class SiteSection(msgspec.Struct, array_like=True, omit_defaults=True):
     held_back: int = 0
     samples: int = 0
     probes: int = 0
-    is_finite: bool = False  # a name that was made up is not there
+    unanswered: int = 0  # names made up that may be there
+    is_finite: bool = False  # none of them is
+    lately: float = _FIRST_WORTH  # the worth of its last visits
+    gained: float = 0.0  # what its visits were worth, all together
     leading: float = 0.0  # the share of its pages of late that led to something new
+    quiet: int = 0  # pages in a row that led to nothing new
+    # Its pages that were found within it, and elsewhere; and how many new URLs of it either led to.
+    inner: int = 0
+    inner_births: float = 0.0
+    outer: int = 0
+    outer_births: float = 0.0
 
 
+@lru_cache(maxsize=MAX_CHAINS)
 def chain_of(host: str, tail: str, *, is_root: bool) -> Chain:
     """The sections of a URL, from its domain to its template.
 
@@ -132,23 +169,34 @@ class Sections:
 
     # ---- before a visit
 
-    def verdict(self, chain: Chain, depth: int) -> Soundness:
-        """What is to become of a URL of these sections, so many links away from a seed."""
+    def verdict(self, chain: Chain, depth: int, source: Chain = ()) -> Soundness:
+        """What is to become of a URL of these sections, so many links away from a seed, found on a page of `source`."""
         name = self.finest(chain)
         section = self.all.get(name)
         if section is None:
             return Soundness.SOUND
         if section.visits:
             self._look_again(name, section)
-        if not self._is_doubtful(section, depth):
+        # That they are of a kind which ends is no reason to visit what brings nothing.
+        is_of_outer_kind = section.worth >= POOR and _has_outer_kind(section) and not _is_within(name, source)
+        if is_of_outer_kind or not self._is_doubtful(section, depth):
             return Soundness.SOUND
-        return Soundness.SPENT if self.is_spent(section) or self._is_spent_around(section) else Soundness.DOUBTFUL
+        if section.outer < ENOUGH_FOUND <= section.inner and name[-1] in _SMALL and not _is_within(name, source):
+            # What was charged was found within: some that were found elsewhere are looked at, to compare them with.
+            return Soundness.DOUBTFUL
+        is_spent = self.is_spent(section) or self._is_like_its_parent(section) or self._is_spent_around(section)
+        return Soundness.SPENT if is_spent else Soundness.DOUBTFUL
 
-    def doubt_of(self, chain: Chain) -> int:
-        """How far behind a doubtful URL goes, from 1 on: what has been charged little goes first."""
-        section = self.all.get(self.finest(chain))
-        charged = section.charged if section else 0.0
-        return min(MAX_DOUBT, 1 + (charged >= 16) + (charged >= 64))
+    def doubt_of(self, chain: Chain, source: Chain = ()) -> int:
+        """How far behind others a doubtful URL goes: what has been charged little goes first."""
+        name = self.finest(chain)
+        section = self.all.get(name)
+        if section is None:
+            return 1
+        if section.inner < ENOUGH_FOUND <= section.outer and _is_within(name, source):
+            # Some are looked at in any case, to compare those with that were found elsewhere.
+            return 0
+        return min(MAX_DOUBT, 1 + sum(section.charged >= charged for charged in MUCH_CHARGED))
 
     def wants_sample(self, chain: Chain, free: int = FREE_SAMPLES) -> bool:
         """Whether a URL that is held back is visited all the same."""
@@ -183,10 +231,19 @@ class Sections:
         told = name if name != DOMAIN else "hosts of this domain"
         return f"{told.rstrip('$')}: {section.visits} visits, worth {section.worth:.2f}, endless {section.doubt:.2f}"
 
-    def is_sure(self, chain: Chain) -> bool:
-        """Whether a section that is spent has been sampled so often that further URLs of it need no other look."""
-        section = self.all.get(self.finest(chain))
-        return section is not None and section.held_back >= SURE_HELD_BACK and section.samples >= SURE_SAMPLES
+    def is_sure(self, chain: Chain, source: Chain) -> bool:
+        """Whether a section that is spent has been sampled so often that what it leads to needs no other look."""
+        name = self.finest(chain)
+        section = self.all.get(name)
+        if section is None or self._finite_allowance(section) or self._is_good_source(name, source):
+            return False
+        return section.held_back >= SURE_HELD_BACK and section.samples >= SURE_SAMPLES
+
+    def _is_good_source(self, name: str, source: Chain) -> bool:
+        """Whether pages of `source` are outside of a section and sound: what they lead to may be of another kind."""
+        section = self.all.get(self.finest(source)) if source else None
+        is_sound = section is not None and section.doubt <= DOUBT and section.worth >= POOR
+        return is_sound and not _is_within(name, source)
 
     def is_poor(self, chain: Chain) -> bool:
         """Whether its section is held back for what it brings rather than for having no end."""
@@ -194,48 +251,93 @@ class Sections:
         return section.worth < POOR
 
     def wants_probe(self, chain: Chain) -> bool:
-        """Whether to ask for a URL like this that nobody linked to, of a chain in doubt; says so at most twice."""
-        section = self.all.get(self.finest(chain))
-        if section is None or section.is_finite or section.probes >= MAX_PROBES or section.visits < GROWN:
+        """Whether to ask for URLs like this that nobody linked to, of a section in doubt."""
+        section = self._speaker(chain)
+        if section is None or section.is_finite or section.worth < POOR or section.probes >= MAX_PROBES:
             return False
-        if section.worth < POOR or section.births >= _MAX_CHAIN_BIRTHS:
-            return False
-        section.probes += 1
-        return True
+        return section.visits >= GROWN * (section.probes + 1)
+
+    def note_asked(self, chain: Chain, names: int) -> None:
+        """So many URLs that were made up are asked for."""
+        if section := self._speaker(chain):
+            section.probes += 1
+            section.unanswered = names
 
     def note_missing(self, chain: Chain) -> None:
         """A URL of these sections that was made up is not there."""
-        if section := self.all.get(self.finest(chain)):
-            section.is_finite = True
+        if (section := self._speaker(chain)) and section.unanswered:
+            section.unanswered -= 1
+            section.is_finite = not section.unanswered
+
+    def note_there(self, chain: Chain) -> None:
+        """A URL of these sections that was made up is there: others need not be asked for."""
+        if section := self._speaker(chain):
+            section.probes = MAX_PROBES
+
+    def _speaker(self, chain: Chain) -> SiteSection | None:
+        """The smallest of these sections that speaks for itself."""
+        has_folder = len(chain) > 1 and chain[-2][-1] in _SMALL
+        for name in reversed(chain):
+            enough = GROWN * MANY_FOLDERS if has_folder and name[-1] not in _SMALL else GROWN
+            if (section := self.all.get(name)) and section.visits >= enough:
+                return section
+        return None
 
     def _is_doubtful(self, section: SiteSection, depth: int) -> bool:
         if section.doubt > DOUBT or section.worth < POOR:
             return True
         return (depth >= LONG_CHAIN or section.visits >= LONG_VISITS) and self._is_live(section)
 
+    def forget_growth(self, host: str) -> None:
+        """New names of a host were names of known pages: what its sections led to says nothing any more."""
+        for name, section in self.all.items():
+            if name == host or name.startswith(f"{host}/"):
+                _forget_growth(section)
+
     # ---- what may be charged
 
     def allowance(self, section: SiteSection) -> float:
         """What a section may be charged."""
         if self._is_idle(section):
-            return self.patience * max(section.worth, _IDLE_WORTH)
-        is_chain = section.is_finite and section.worth >= POOR and section.births < _MAX_CHAIN_BIRTHS
-        allowed = self.patience * section.worth * (_FINITE_FACTOR if is_chain else 1)
-        return max(allowed, _LEAST_ALLOWANCE) if section.worth >= POOR else allowed
+            is_distinct = section.worth >= _DISTINCT
+            return inf if is_distinct else self.patience * _IDLE_WORTH + _GAINED_SHARE * section.gained
+        if section.worth < POOR:
+            return self.patience * section.worth
+        return max(self._finite_allowance(section), self.patience * section.worth, _LEAST_ALLOWANCE)
+
+    def _finite_allowance(self, section: SiteSection) -> float:
+        """What a section may be charged because names stand for something there."""
+        if not section.is_finite or section.lately < POOR:
+            return 0.0
+        if section.births < _MAX_CHAIN_BIRTHS:
+            worth = max(section.worth, _CHAIN_WORTH)
+            lists = min(self.sound * _LIST_SHARE, self.patience * worth * _MAX_LISTS)
+            return max(self.patience * worth * _FINITE_CHAIN, lists)
+        return self.patience * max(section.worth, _DENSE_WORTH) * _FINITE_DENSE
 
     def is_spent(self, section: SiteSection) -> bool:
         """Whether a section has been charged what it may be."""
         return section.charged + (0 if section.parent else self._under_way_of(section)) >= self.allowance(section)
+
+    def _is_like_its_parent(self, section: SiteSection) -> bool:
+        """Whether a section has begun to bring as little as the one around it, which is spent for that."""
+        around = self.all.get(section.parent)
+        if around is None or section.parent[-1] not in _SMALL or not PRIOR <= section.visits < GROWN:
+            return False
+        return max(section.worth, around.worth) < POOR and self.is_spent(around)
 
     def _under_way_of(self, section: SiteSection) -> int:
         return self.under_way if section is self.all.get(DOMAIN) else 0
 
     def _is_spent_around(self, section: SiteSection) -> bool:
         """Whether the sections around one have been charged what they may be, by what this one is worth."""
+        if self._finite_allowance(section) or self.allowance(section) == inf:
+            return False
         allowed = self.patience * (max(section.worth, _IDLE_WORTH) if self._is_idle(section) else section.worth)
         name = section.parent
         while around := self.all.get(name):
-            if around.total >= allowed * _wider(name) and self._open_total(name, around) >= allowed * _wider(name):
+            limit = max(allowed, self._finite_allowance(around)) * _wider(name)
+            if around.total >= limit and self._open_total(name, around) >= limit:
                 return True
             name = around.parent
         return False
@@ -264,9 +366,18 @@ class Sections:
         return 0.0 if section is None or name in source else section.worth * (1 - section.doubt)
 
     def learn(
-        self, chain: Chain, verdict: Soundness, worth: float, found: Sequence[Chain], *, is_sample: bool = False
+        self,
+        chain: Chain,
+        verdict: Soundness,
+        worth: float,
+        found: Sequence[Chain],
+        *,
+        source: Chain = (),
+        is_sample: bool = False,
     ) -> None:
-        """A visit brought so much, and led to new URLs with these sections."""
+        """A visit of a URL that was found on a page of `source` brought so much, and led to new URLs with these
+        sections.
+        """
         into: dict[str, float] = {}
         for other in found:
             name = self.finest(other)
@@ -275,21 +386,27 @@ class Sections:
         speaks_for_domain = chain[0] == DOMAIN and chain[1] not in self.all
         judged = self.finest(chain)
         path = self._path(chain)
+        births = Counter(name for other in found for name in other)
+        if section := self.all.get(judged):
+            _note_finding(section, min(MAX_BIRTHS, births[judged]), is_inner=_is_within(judged, source))
+            self._note_quiet(section, leads_on=bool(found))
         charge = self._charge(path) if verdict else 0.0
         shares = 1
         is_heard = True
         for name, section in zip(reversed(chain), reversed(path), strict=True):
             if name == DOMAIN and not speaks_for_domain:
                 break
-            _note_births(section, min(MAX_BIRTHS, sum(name in other for other in found)))
+            _note_births(section, min(MAX_BIRTHS, births[name]))
             if is_heard:
                 is_heard = section.visits < GROWN
                 weight = 1 / min(section.visits + PRIOR, MEMORY) / shares
                 shares = max(shares, section.visits + 1)
                 section.visits += 1
+                section.gained += worth
+                section.lately += (worth - section.lately) / LATELY
                 section.worth += weight * (worth - section.worth)
                 section.leading += (bool(found) - section.leading) / min(section.visits, MEMORY)
-                _note_kids(section, into)
+                self._note_kids(section, into)
                 self._look_again(name, section)
                 section.charged = max(0.0, section.charged + charge)
         if charge:
@@ -299,6 +416,32 @@ class Sections:
             self.sound += not is_sample
         self._look_around()
 
+    def _note_quiet(self, section: SiteSection, *, leads_on: bool) -> None:
+        """Where page after page leads to nothing new, growth is over: all lists have been read, for example."""
+        section.quiet = 0 if leads_on else section.quiet + 1
+        if section.quiet == QUIET and section.worth >= POOR and not self._is_idle(section):
+            _forget_growth(section)
+            section.charged = section.total = 0.0
+
+    def _note_kids(self, section: SiteSection, into: dict[str, float]) -> None:
+        """Beyond the most frequent ones, what its pages lead to counts for the sections around that."""
+        kids = {name: links * (1 - 1 / MEMORY) for name, links in section.kids.items()}
+        for name, links in into.items():
+            kids[name] = kids.get(name, 0.0) + links
+        while len(kids) > MAX_KIDS:
+            least = min(kids, key=kids.__getitem__)
+            links = kids.pop(least)
+            if around := self._around(least):
+                kids[around] = kids.get(around, 0.0) + links
+        section.kids = kids
+
+    def _around(self, name: str) -> str:
+        """The folder around a section that is smaller than a host, the first one of the host included."""
+        section = self.all.get(name)
+        if section is None or name[-1] not in _SMALL:
+            return ""
+        return section.parent if section.parent[-1] in _SMALL else f"{section.parent}/"
+
     def _charge(self, path: Sequence[SiteSection]) -> float:
         """What a visit is charged, by the smallest section that speaks for itself."""
         # One with few visits has births by chance: the one around it tells better.
@@ -307,10 +450,10 @@ class Sections:
         if section is None:
             return 1.0
         if self._is_idle(section):
-            return _IDLE_CHARGE
+            return _IDLE_CHARGE if min(section.worth, path[-1].worth) < _DISTINCT else 0.0
         if not section.past_births or section.worth < POOR:
             return 1.0
-        share = min(1.0, section.births / section.past_births) ** _STEEP
+        share = min(1.0, section.births / section.past_births) ** (_FINITE_STEEP if section.is_finite else _STEEP)
         return (share - _SLOWING) / (1 - _SLOWING)
 
     def _charge_others(self, chain: Chain, path: Sequence[SiteSection], charge: float, *, is_new_host: bool) -> None:
@@ -363,8 +506,8 @@ class Sections:
         """
         ends, pages = 1.0, min(section.visits, MEMORY)
         for kid, links in section.kids.items():
-            other = self.all.get(kid)
-            if other is not None and (_is_around(kid, name) or self._leads_to(kid, name)):
+            other = self.all.get(kid) or self.all.get(kid[:-1])
+            if other is not None and (name in other.kids or _is_around(kid, name) or self._leads_to(kid, name)):
                 ends *= (1 - max(other.doubt, _SLIGHT)) ** (links / pages)
         doubt = _CERTAIN * (1 - ends)
         if parent := self.all.get(section.parent):
@@ -417,13 +560,32 @@ def _note_births(section: SiteSection, births: int) -> None:
     section.past_births += (births - section.past_births) / (section.visits + 1)
 
 
-def _note_kids(section: SiteSection, into: dict[str, float]) -> None:
-    kids = {name: links * (1 - 1 / MEMORY) for name, links in section.kids.items()}
-    for name, links in into.items():
-        kids[name] = kids.get(name, 0.0) + links
-    while len(kids) > MAX_KIDS:
-        del kids[min(kids, key=kids.__getitem__)]
-    section.kids = kids
+def _forget_growth(section: SiteSection) -> None:
+    section.kids, section.births, section.past_births, section.leading = {}, 0.0, 0.0, 0.0
+
+
+def _note_finding(section: SiteSection, births: int, *, is_inner: bool) -> None:
+    if is_inner:
+        section.inner += 1
+        section.inner_births += (births - section.inner_births) / min(section.inner, 2 * ENOUGH_FOUND)
+    else:
+        section.outer += 1
+        section.outer_births += (births - section.outer_births) / min(section.outer, 2 * ENOUGH_FOUND)
+
+
+def _has_outer_kind(section: SiteSection) -> bool:
+    """Whether pages that were found elsewhere lead to far fewer new ones: they are of another kind, which ends.
+
+    A list of products names a shop's; that each leads to made-up ones, which lead to more, is not their fault.
+    """
+    if min(section.inner, section.outer) < ENOUGH_FOUND:
+        return False
+    return section.outer_births <= OUTER_SHARE * section.inner_births
+
+
+def _is_within(name: str, source: Chain) -> bool:
+    """Whether a page of `source` is within a section that is smaller than a host."""
+    return name in source and name[-1] in _SMALL
 
 
 def _is_around(section: str, name: str) -> bool:

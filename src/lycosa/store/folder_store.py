@@ -178,7 +178,7 @@ class FolderStore:
                 part.write(batch)
                 if completes is not None:
                     part.finish()
-                    note(self._folder, part_kept(self._folder, part.name, part.rows))
+                    note(self._folder, part_kept(self._folder, part.name, part.rows, part.newest_at))
                     completes.remove()
                 return
             except (OSError, SyncFailed) as error:

@@ -22,12 +22,13 @@ class Begun(msgspec.Struct, frozen=True, tag_field="what", tag="begun"):
 
 
 class PartKept(msgspec.Struct, frozen=True, tag_field="what", tag="part", omit_defaults=True):
-    """A part of the tables is complete: so many rows of `pages`, and so many bytes of each file."""
+    """A part of the tables is complete: so many rows of `pages`, so many bytes of each file, and its newest visit."""
 
     name: str
     rows: int
     bytes: int
     link_bytes: int = 0
+    newest_at: float = 0.0  # 0: not known
 
 
 class PartLost(msgspec.Struct, frozen=True, tag_field="what", tag="lost"):

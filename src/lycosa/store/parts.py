@@ -1,4 +1,7 @@
-"""Whether the parts of the tables are there, and whole, as the logbook says. Looks at names, sizes and footers."""
+"""Whether the parts of the tables are there, and whole, as the logbook says. Looks at names, sizes and footers.
+
+Arrow is imported where there is a part to look into: a crawl that begins has none, and need not wait for it.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from lycosa.store.files import OPEN, maker_of, sync_folder
 from lycosa.store.folder import JOURNAL, PARQUET, CrawlFolder
 from lycosa.store.journal import Journal, JournalRow
 from lycosa.store.logbook import PartKept, PartLost, events, note
-from lycosa.store.tables import visits_of
 
 # Where a part goes that cannot be read: one of them would keep every reader from all others.
 DAMAGED = "damaged"
@@ -27,9 +26,10 @@ class DamagedPart(NamedTuple):
     is_gone: bool
 
 
-def part_kept(folder: CrawlFolder, name: str, rows: int) -> PartKept:
+def part_kept(folder: CrawlFolder, name: str, rows: int, newest_at: float = 0.0) -> PartKept:
     """What the logbook says of a part that was just completed."""
-    return PartKept(name, rows, *(_size(place / (name + PARQUET)) for place in (folder.pages, folder.links)))
+    pages, links = (_size(place / (name + PARQUET)) for place in (folder.pages, folder.links))
+    return PartKept(name, rows, pages, links, newest_at)
 
 
 def check_parts(folder: CrawlFolder) -> list[DamagedPart]:
@@ -63,6 +63,10 @@ def _write_journal(folder: CrawlFolder, part: PartKept) -> bool:
     pages = folder.pages / (part.name + PARQUET)
     if _size(pages) != part.bytes or _rows(pages) != part.rows:
         return False
+    import pyarrow as pa
+
+    from lycosa.store.tables import visits_of
+
     try:
         rows = [
             JournalRow(visit, has_text=has_text, has_links=visit.out_links > 0) for visit, has_text in visits_of(pages)
@@ -112,6 +116,9 @@ def _part_on_disk(folder: CrawlFolder, name: str) -> PartKept | None:
 
 def _rows(path: Path) -> int:
     """How many rows a Parquet file has by its footer; -1 if it has none."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     try:
         return int(pq.read_metadata(path).num_rows)
     except (OSError, pa.ArrowException):

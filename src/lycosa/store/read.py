@@ -8,18 +8,20 @@ from __future__ import annotations
 import glob
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import duckdb
 import msgspec
-import pyarrow as pa
 
 from lycosa.errors import SettingsError
 from lycosa.model import OutcomeKind, Response, Visit
 from lycosa.store.folder import PARQUET, CrawlFolder
 from lycosa.store.journal import name_of, read_rows
 from lycosa.store.record import MAX_BODY_BYTES, Record, RecordLost, read_record, read_response, records
-from lycosa.store.tables import LINKS, PAGES, plain, waiting_table
+
+# With `connect`, which imports them: a quarter of a second before anybody has asked for a row.
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
 
 __all__ = [
     "RecordLost",
@@ -53,6 +55,10 @@ def connect(folder: CrawlFolder) -> duckdb.DuckDBPyConnection:
     Visits whose part is not written yet are in `pages` too, their `text` null; their links are not in `links`.
     Raises `SettingsError` if another version of lycosa wrote them.
     """
+    import duckdb
+
+    from lycosa.store.tables import LINKS, PAGES, plain, waiting_table
+
     # Journals first: rows that move into a part meanwhile are found there, and left out here.
     waiting = {name_of(journal): _visits(journal) for journal in folder.journals()}
     pages, links = (sorted(place.glob(f"*{PARQUET}")) for place in (folder.pages, folder.links))

@@ -20,7 +20,6 @@ from lycosa.store.logbook import RowsLeft, events, note
 from lycosa.store.parts import part_kept
 from lycosa.store.record import RecordLost, complete, read_record
 from lycosa.store.repair import Repair, repair_file
-from lycosa.store.tables import MAX_BUFFER_BYTES, TablePart
 
 # Reads a page again from its response, as the visit did; must not raise.
 Parse = Callable[[Visit, Response], tuple[Page, Links]]
@@ -161,6 +160,9 @@ class _Again(NamedTuple):
 
 def _rebuild(folder: CrawlFolder, journal: Path, uncounted: set[int], again: _Again) -> Recovery:
     """Write the part that a journal stands for. Nothing is written for no rows."""
+    # Imported here, since most crawls begin with nothing to mend.
+    from lycosa.store.tables import MAX_BUFFER_BYTES, TablePart
+
     name, dropped = name_of(journal), []
     # Left by a crash between the two renames of a part.
     (folder.links / (name + PARQUET)).unlink(missing_ok=True)
@@ -182,7 +184,7 @@ def _rebuild(folder: CrawlFolder, journal: Path, uncounted: set[int], again: _Ag
     part.write(part.take())
     part.finish()
     if part.rows:
-        note(folder, part_kept(folder, name, part.rows))
+        note(folder, part_kept(folder, name, part.rows, part.newest_at))
     return Recovery([], part.rows, len(dropped), tuple(filter(None, dropped)), len(uncounted))
 
 

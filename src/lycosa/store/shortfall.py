@@ -6,14 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import numpy as np
-import pyarrow.parquet as pq
-
 from lycosa.model import History, OutcomeKind
 from lycosa.ports import Counts
 from lycosa.store.folder import PARQUET, CrawlFolder
 from lycosa.store.logbook import RowsMissing, events
-from lycosa.store.tables import outcomes_of
 
 # A worker that died while it read a page leaves a count and no row.
 ROWLESS = OutcomeKind.CRASHED
@@ -31,7 +27,7 @@ def missing_rows(folder: CrawlFolder, counts: Counts, parts: Iterable[Path], wai
 
     `waiting` are rows that recovery brings into the tables.
     """
-    there = sum(map(outcomes_of, parts), waiting.copy())
+    there = sum(map(_outcomes_of, parts), waiting.copy())
     for event in events(folder):
         if isinstance(event, RowsMissing):
             there.update(event.rows)
@@ -40,10 +36,20 @@ def missing_rows(folder: CrawlFolder, counts: Counts, parts: Iterable[Path], wai
     return Counter({kind: missing for kind in kinds if (missing := getattr(counts, kind) - there[kind]) > 0})
 
 
+def _outcomes_of(part: Path) -> Counter[str]:
+    # A crawl that begins has no part yet, and need not wait for Arrow.
+    from lycosa.store.tables import outcomes_of
+
+    return outcomes_of(part)
+
+
 class NewestRows:
     """When each URL last had which outcome, by the tables; 16 bytes a row."""
 
     def __init__(self, parts: Sequence[Path]) -> None:
+        import numpy as np
+        import pyarrow.parquet as pq
+
         marks, moments = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         for part in parts:
             table = pq.read_table(part, columns=["url", "outcome", "fetched_at"])
@@ -57,7 +63,7 @@ class NewestRows:
     def has(self, past: History, within_seconds: float) -> bool:
         """Whether there is a row of the visit that a history tells of."""
         mark = hash((past.url, past.outcome.name.lower()))
-        after = int(np.searchsorted(self._marks, mark, side="right"))
+        after = int(self._marks.searchsorted(mark, side="right"))
         if not after or self._marks[after - 1] != mark:
             return False
         earliest = past.visited_at - within_seconds - SLACK_SECONDS

@@ -102,6 +102,7 @@ class TablePart:
     def __init__(self, folder: CrawlFolder, name: str) -> None:
         self.name = name
         self.rows = 0
+        self.newest_at = 0.0
         self.buffered_bytes = 0
         # False while rows are being written, and ever after if that failed: then only the journal has them all.
         self.is_whole = True
@@ -119,6 +120,7 @@ class TablePart:
         batch.anchors.extend(links.anchors)
         batch.rels.extend(links.rels)
         self.rows += 1
+        self.newest_at = max(self.newest_at, visit.fetched_at)
         self.buffered_bytes += _ROW_BYTES + sum(map(getsizeof, texts)) + _LINK_BYTES * len(links.targets)
 
     def take(self) -> RowBatch:

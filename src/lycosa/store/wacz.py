@@ -12,7 +12,6 @@ import re
 import zipfile
 from collections.abc import Iterable, Iterator, Set
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,6 +21,7 @@ import msgspec
 
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.record import Record, header_lines, moment, records, split_block
+from lycosa.version import VERSION
 
 # Lines of the index per gzip member, as other writers have it; a reader fetches one member to look up a URL.
 _BLOCK_LINES = 3000
@@ -97,7 +97,7 @@ class _Package:
                 {
                     "profile": "data-package",
                     "wacz_version": "1.1.1",
-                    "software": f"lycosa {version('lycosa')}",
+                    "software": f"lycosa {VERSION}",
                     "created": _rfc3339(created),
                     "resources": self._resources,
                 }

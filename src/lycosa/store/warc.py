@@ -13,7 +13,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from hashlib import sha1
-from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
 from isal import isal_zlib
@@ -22,6 +21,7 @@ from lycosa.model import Response
 from lycosa.settings import Settings
 from lycosa.store.files import OPEN, AppendFile, FileNames, publish
 from lycosa.store.folder import WARC, CrawlFolder
+from lycosa.version import VERSION
 
 IDENTICAL = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
@@ -191,7 +191,7 @@ def warcinfo_record(file: str, user_agent: str, at: int) -> bytes:
         f"WARC-Filename: {file}\r\nContent-Type: application/warc-fields\r\n"
     )
     block = (
-        f"software: lycosa/{_version()}\r\nformat: WARC File Format 1.1\r\n"
+        f"software: lycosa/{VERSION}\r\nformat: WARC File Format 1.1\r\n"
         "conformsTo: http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/\r\n"
         f"http-header-user-agent: {clean_value(user_agent)}\r\nrobots: obey\r\n"
     )
@@ -303,10 +303,3 @@ def _record_ids() -> tuple[str, str]:
 
 def _urn(bits: str) -> str:
     return f"<urn:uuid:{bits[:8]}-{bits[8:12]}-4{bits[13:16]}-a{bits[17:20]}-{bits[20:]}>"
-
-
-def _version() -> str:
-    try:
-        return version("lycosa")
-    except PackageNotFoundError:
-        return "unknown"

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from enum import Enum
 from functools import lru_cache
 
-import ada_url
 import msgspec
 
 import url as rust_url
@@ -62,7 +61,9 @@ class ParsedUrl(msgspec.Struct, frozen=True, gc=False):
     path_and_query: str
 
 
-class _Origin(msgspec.Struct, frozen=True, gc=False):
+class Origin(msgspec.Struct, frozen=True, gc=False):
+    """`scheme://host[:port]` as in the fetch form, `text`, and its parts."""
+
     scheme: str
     host: str
     port: int
@@ -122,7 +123,7 @@ def fetch_form(serialised: str, limits: UrlLimits = DEFAULT_LIMITS) -> ParsedUrl
         return Rejection.SCHEME
     path_at = serialised.find("/", 8)  # a serialised http(s) URL always has a host and a path
     origin = _read_origin(serialised[:path_at])
-    if not isinstance(origin, _Origin):
+    if not isinstance(origin, Origin):
         return origin
     tail = settle_tail(serialised[path_at:])
     text = origin.text + tail
@@ -208,6 +209,15 @@ def open_base(base: str) -> rust_url.URL | None:
         return None
 
 
+def read_origin(written: str) -> Origin | Rejection | None:
+    """An origin as it was written (`http://…` up to the path); None where only the second parser can read it."""
+    try:
+        root = str(rust_url.URL.parse(written + "/"))
+    except (rust_url.URLError, UnicodeEncodeError):
+        return None
+    return _read_origin(root[:-1])
+
+
 _HOST_ERRORS = (
     rust_url.EmptyHost,
     rust_url.IdnaError,
@@ -218,6 +228,8 @@ _HOST_ERRORS = (
 
 
 def _second_opinion(raw: str, base: str | None, error: rust_url.URLError) -> str | Rejection:
+    import ada_url  # hardly ever needed
+
     # rust-url refuses some hosts that browsers take (`///host`, `xn--` labels that do not decode); ada does not.
     # Ada is right on every WPT case, but ten times slower, so it is asked only here.
     try:
@@ -245,8 +257,8 @@ def _reason_unparsed(raw: str) -> Rejection:
     return Rejection.SCHEME if _FOREIGN_SCHEME.match(raw) else Rejection.TOO_LONG
 
 
-@lru_cache(maxsize=16_384)
-def _read_origin(prefix: str) -> _Origin | Rejection:
+@lru_cache(maxsize=4_096)
+def _read_origin(prefix: str) -> Origin | Rejection:
     """Read `scheme://[userinfo@]host[:port]` as serialised. Userinfo goes: a link must not make us log in."""
     scheme, _, authority = prefix.partition("://")
     host, port = _split_port(authority.rpartition("@")[2], _DEFAULT_PORTS[scheme])
@@ -256,7 +268,7 @@ def _read_origin(prefix: str) -> _Origin | Rejection:
     if not _may_exist(host):
         return Rejection.BAD_HOST
     suffix = "" if port == _DEFAULT_PORTS[scheme] else f":{port}"
-    return _Origin(scheme, host, port, f"{scheme}://{host}{suffix}")
+    return Origin(scheme, host, port, f"{scheme}://{host}{suffix}")
 
 
 def _split_port(authority: str, default: int) -> tuple[str, int]:

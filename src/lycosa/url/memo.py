@@ -7,18 +7,21 @@ kept where its href means the same again, so that meeting it again costs a look-
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from lycosa.settings import Settings
 from lycosa.url.canonical import (
     DEFAULT_LIMITS,
+    Origin,
     ParsedUrl,
     Rejection,
     UrlLimits,
     encode_query,
     parse,
+    read_origin,
     serialise,
 )
 from lycosa.url.domain import registered_domain
@@ -51,6 +54,18 @@ _IN_SCOPE = Verdict.IN_SCOPE
 _FOREIGN = _REJECTED[Rejection.SCHEME]
 
 Link = KnownLink | Rejected
+Renaming = Callable[[KnownLink], KnownLink]
+
+
+class OriginFacts(NamedTuple):
+    """What the URLs of one origin have in common. No verdict: it depends on the URL."""
+
+    origin: str
+    host: str
+    domain: str
+    verdict: Verdict | None
+    key_origin: str  # with which their keys begin
+    host_mark: bytes  # with which their fingerprints begin
 
 
 class LinkPolicy:
@@ -65,9 +80,10 @@ class LinkPolicy:
         limits: UrlLimits = DEFAULT_LIMITS,
     ) -> None:
         self.limits = limits
+        self.rules = rules
+        self.secret = fingerprinter.secret
         self._scope = scope
         self._fingerprinter = fingerprinter
-        self._rules = rules
 
     @classmethod
     def from_settings(cls, settings: Settings, seeds: Iterable[ParsedUrl], fingerprinter: Fingerprinter) -> LinkPolicy:
@@ -89,7 +105,7 @@ class LinkPolicy:
 
     def key(self, origin: str, tail: str) -> str:
         """The dedup key of a URL in fetch form, by its origin and the rest of it."""
-        return key_of(origin, tail, self._rules)
+        return key_of(origin, tail, self.rules)
 
     def fingerprint(self, key: str) -> bytes:
         """What stands for a dedup key in the seen set."""
@@ -99,7 +115,7 @@ class LinkPolicy:
         """All that is decided about a URL."""
         domain = registered_domain(parsed.host)
         verdict = self._scope.verdict(parsed.url, parsed.host, domain)
-        key = dedup_key(parsed, self._rules)
+        key = dedup_key(parsed, self.rules)
         return KnownLink(
             parsed.url,
             parsed.origin,
@@ -109,6 +125,21 @@ class LinkPolicy:
             verdict,
             verdict is _IN_SCOPE,
         )
+
+    def verdict(self, url: str, host: str, domain: str) -> Verdict:
+        """Whether a URL in fetch form belongs to the crawl."""
+        return self._scope.verdict(url, host, domain)
+
+    def facts(self, origin: str) -> OriginFacts | tuple[()] | None:
+        """What an origin, as it was written, says of all its URLs: () if they lead nowhere, None if nothing."""
+        read = read_origin(origin)
+        if not isinstance(read, Origin):
+            return None if read is None else ()
+        domain = registered_domain(read.host)
+        verdict = self._scope.verdict_on_host(read.host, domain)
+        key_origin = self.key(read.text, "/").removesuffix("/")
+        host_mark = self._fingerprinter.host_mark(key_origin)
+        return OriginFacts(read.text, read.host, domain, verdict, key_origin, host_mark)
 
 
 _CONTROLS_AND_SPACE = "".join(map(chr, range(0x21)))
@@ -153,6 +184,8 @@ class LinkMemo:
     def __init__(self, policy: LinkPolicy, *, max_links: int = 100_000) -> None:
         self._policy = policy
         self._follow = policy.follow
+        # What is longer is no base (`parse`), whatever its neighbours led to.
+        self._max_base = min(policy.limits.max_length or _MAX_MEMO_CHARS, _MAX_MEMO_CHARS)
         self._max_young = max(1, max_links // 2)
         self._max_table = max(1, max_links // 8)
         self._kept = 0
@@ -175,11 +208,15 @@ class LinkMemo:
         miss = self._miss
         return [of_origin(href) or shared(href) or of_directory(href) or miss(href, page) for href in hrefs]
 
+    def resolve(self, base_url: str, href: str, encoding: str = "utf-8") -> Link:
+        """One link of a page."""
+        return self.resolve_all(base_url, (href,), encoding)[0]
+
     def _open(self, base_url: str) -> _Page | None:
         if self._kept > self._max_young:
             self._turn()
-        base = serialise(base_url) if len(base_url) <= _MAX_MEMO_CHARS else Rejection.TOO_LONG
-        if isinstance(base, Rejection) or not base.startswith(("http://", "https://")):
+        base = serialise(base_url) if len(base_url) <= self._max_base else Rejection.TOO_LONG
+        if isinstance(base, Rejection) or len(base) > self._max_base or not base.startswith(("http://", "https://")):
             return None
         document = base.partition("#")[0].partition("?")[0]
         origin = base[: base.index("/", 8)]

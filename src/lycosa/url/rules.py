@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 import msgspec
 
@@ -46,6 +47,33 @@ class CanonicalRules(msgspec.Struct, frozen=True):
         return cls(
             _in_order(active), frozenset(superfluous), frozenset(defaults), bool(active) and active <= _QUERY_RULES
         )
+
+    @property
+    def about_queries(self) -> QueryRules:
+        """The rules that are on about the variables of queries."""
+        names = _TRACKING_NAMES if "drop_tracking" in self.active else frozenset()
+        return QueryRules(
+            is_any=any(name in _QUERY_RULES for name in self.active),
+            sorts="sort_query" in self.active,
+            names=tuple(names | (self.superfluous if "drop_variables" in self.active else frozenset())),
+            prefixes=_TRACKING_PREFIXES if "drop_tracking" in self.active else (),
+            pairs=tuple(self.defaults if "drop_defaults" in self.active else ()),
+        )
+
+    @property
+    def has_others(self) -> bool:
+        """Whether a rule is on that changes more of a key than its origin and its query."""
+        return not _QUERY_RULES.union(_ORIGIN_RULES).issuperset(self.active)
+
+
+class QueryRules(NamedTuple):
+    """Which variables of a query do not count: by name and beginning of the name in lower case, or with their value."""
+
+    is_any: bool
+    sorts: bool
+    names: tuple[str, ...]
+    prefixes: tuple[str, ...]
+    pairs: tuple[str, ...]
 
 
 SAFE_RULES = CanonicalRules()
@@ -99,11 +127,11 @@ def key_steps(parsed: ParsedUrl, rules: CanonicalRules) -> Iterator[tuple[str, s
 
 _UNRESERVED = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
 # Characters that RFC 3986 wants escaped and browsers send bare.
-_UNWISE = "[]|^`{}\\"
+UNWISE = "[]|^`{}\\"
 _ESCAPES = {f"%{octet:02X}": chr(octet) if chr(octet) in _UNRESERVED else f"%{octet:02X}" for octet in range(256)}
-_ESCAPES |= {"%": "%25"} | {character: f"%{ord(character):02X}" for character in _UNWISE}
+_ESCAPES |= {"%": "%25"} | {character: f"%{ord(character):02X}" for character in UNWISE}
 _UNSETTLED = re.compile(r"%(?:[0-9A-F]{2})?|[\[\]|^`{}\\]")
-_UNSETTLED_OCTETS = b"%" + _UNWISE.encode()
+_UNSETTLED_OCTETS = b"%" + UNWISE.encode()
 
 
 def settle_escapes(tail: str) -> str:
@@ -236,6 +264,7 @@ RISKY_RULES: dict[str, Callable[[_Key, CanonicalRules], None]] = {
     )
 }
 _QUERY_RULES = {"drop_tracking", "drop_variables", "drop_defaults", "sort_query"}
+_ORIGIN_RULES = {"merge_schemes", "drop_www"}
 RULE_SYNTAX = ", ".join(
     [*(name for name in RISKY_RULES if name != "drop_variables"), "drop:NAME", "default:NAME=VALUE"]
 )

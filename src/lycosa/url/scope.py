@@ -54,13 +54,22 @@ class Scope:
         """What the crawl makes of a canonical URL on this host and registered domain."""
         if url in self._seed_urls:
             return _IN_SCOPE
-        if self._reach != "any" and (host if self._reach == "host" else domain) not in self._places:
+        if self._is_elsewhere(host, domain):
             return Verdict.OUT_OF_SCOPE
         if self._exclude is not None and self._exclude.search(url.encode()):
             return Verdict.EXCLUDED
         if self._include is not None and not self._include.search(url.encode()):
             return Verdict.NOT_INCLUDED
         return _IN_SCOPE
+
+    def verdict_on_host(self, host: str, domain: str) -> Verdict | None:
+        """What the crawl makes of every URL of a host; None if that depends on the URL."""
+        if self._is_elsewhere(host, domain):
+            return Verdict.OUT_OF_SCOPE  # a seed is on none of these
+        return _IN_SCOPE if self._exclude is None and self._include is None else None
+
+    def _is_elsewhere(self, host: str, domain: str) -> bool:
+        return self._reach != "any" and (host if self._reach == "host" else domain) not in self._places
 
 
 def _any_of(patterns: Sequence[str], setting: str) -> Any:

@@ -18,6 +18,7 @@ _TOKEN = re.compile(r"(?=[a-z]*[0-9])(?=[0-9]*[a-z])[0-9a-z_-]{16,}", re.IGNOREC
 _NAMED_TOKEN = re.compile(r"[a-z]{1,4}-(?=[0-9a-z]*[0-9])[0-9a-z]{12,}", re.IGNORECASE)
 _SLUG = re.compile(rf"[^./]*[^./-]-[^./]*|[^./]{{{_MIN_TITLE},}}")
 _EXTENSION = re.compile(r"\.[a-z][a-z0-9]{0,4}$", re.IGNORECASE)
+_NAMESPACE = re.compile(r"[A-Za-z][a-z_]{2,}:(?=[^/:]+$)")
 _DRAWN = ("{hex}", "{token}")
 
 
@@ -53,11 +54,17 @@ def is_drawn(value: str) -> bool:
     return shape_of(value) in _DRAWN
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=4_096)
 def shape_of(segment: str) -> str:
     """What is left of a path segment, or a value, when numbers, identifiers and titles are left open."""
     if segment == "{deeper}":
         return segment
+    if ";" in segment:
+        name, *settings = segment.split(";")
+        return ";".join([shape_of(name), *(setting.partition("=")[0] for setting in settings)])
+    if found := _NAMESPACE.match(segment):
+        # As wikis name what is no article: Talk:…, Special:….
+        return found[0] + "{name}"
     stem, extension = segment, ""
     if "." in segment and (found := _EXTENSION.search(segment)):
         stem, extension = segment[: found.start()], found[0]

@@ -748,6 +748,9 @@ def never_not_found() -> Site:
         guess = links([(misspelt(at.path, each)[:60], "Did you mean this?") for each in range(3)])
         return part.answer(at) or frame.static(at) or frame.page("Sorry", sorry + guess)
 
+    # That a link of a good page is dead cannot be known before it is asked for.
+    dead = [misspelt(path, 1) for path in part.paths]
     known = "|".join(re.escape(path[1:]) for path in part.paths)
+    asked = "|".join(re.escape(path[1:]) for path in (*part.paths, *dead))
     ordinary = rf"({'|'.join(STATIC)}|section/\d\?page=\d|robots\.txt)?"
-    return make_site(frame, answer, good=f"/({known})", total=part.total, endless=rf"/(?!({known}|{ordinary})$).*")
+    return make_site(frame, answer, good=f"/({known})", total=part.total, endless=rf"/(?!({asked}|{ordinary})$).*")

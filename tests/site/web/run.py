@@ -26,9 +26,12 @@ from .endless import ENDLESS
 from .good import GOOD, HARD
 from .server import ServedWeb, served
 from .site import Site
+from .unseen_endless import UNSEEN_ENDLESS
+from .unseen_good import UNSEEN_GOOD
 from .walk import walk
 
-SITES: dict[str, Callable[[], Site]] = {**GOOD, **HARD, **ENDLESS}
+WITHOUT_END = {**ENDLESS, **UNSEEN_ENDLESS}
+SITES: dict[str, Callable[[], Site]] = {**GOOD, **HARD, **UNSEEN_GOOD, **WITHOUT_END}
 MIN_RECALL = 0.99
 MAX_WASTE, MAX_WASTE_SHARE = 300, 0.1
 # A crawl that takes this long will not end by itself; one that takes so many pages more than the good ones neither.
@@ -90,7 +93,7 @@ def crawl_site(name: str, folder: Path, workers: int = 1) -> Result:
             "scope": "domain",
             "workers": workers,
             "max_depth": 100_000,
-            "max_pages": web.site.total + (MAX_ENDLESS_PAGES if name in ENDLESS else MAX_OTHER_PAGES),
+            "max_pages": web.site.total + (MAX_ENDLESS_PAGES if name in WITHOUT_END else MAX_OTHER_PAGES),
             "durability": "process",
             "seen_capacity": 100_000,
             "report": False,
@@ -170,7 +173,9 @@ def check_truth(names: Sequence[str]) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.site.web.run", description=__doc__)
-    parser.add_argument("names", nargs="*", help="sites, or good, hard, endless (default: all)")
+    parser.add_argument(
+        "names", nargs="*", help="sites, or good, hard, endless, unseen-good, unseen-endless (default: all)"
+    )
     parser.add_argument("--workers", type=int, default=1, help="worker processes of each crawl")
     parser.add_argument("--jobs", type=int, default=2, help="crawls at the same time")
     parser.add_argument(
@@ -178,7 +183,13 @@ def main() -> int:
     )
     parser.add_argument("--walk", action="store_true", help="crawl nothing: follow all links and compare the totals")
     options = parser.parse_args()
-    groups = {"good": GOOD, "hard": HARD, "endless": ENDLESS}
+    groups = {
+        "good": GOOD,
+        "unseen-good": UNSEEN_GOOD,
+        "hard": HARD,
+        "endless": ENDLESS,
+        "unseen-endless": UNSEEN_ENDLESS,
+    }
     names = [name for each in options.names or groups for name in groups.get(each, {each: None})]
     if unknown := [name for name in names if name not in SITES]:
         parser.error(f"there is no site {unknown[0]!r}; there are {', '.join(SITES)}")

@@ -22,7 +22,7 @@ async def crawl(seed: str, max_pages: int, items: TextIO) -> int:
         concurrency_settings=ConcurrencySettings(min_concurrency=20, desired_concurrency=50, max_concurrency=100),
         respect_robots_txt_file=True,
         max_request_retries=0,
-        max_requests_per_crawl=max_pages + 1_000,
+        max_requests_per_crawl=max_pages,
         use_session_pool=False,
         configure_logging=False,
     )

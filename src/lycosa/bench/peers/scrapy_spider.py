@@ -59,7 +59,7 @@ class BenchSpider(scrapy.Spider):
 def main() -> None:
     seed, max_pages = sys.argv[1], int(sys.argv[2])
     BenchSpider.start_urls = [seed]
-    process = CrawlerProcess({**SETTINGS, "CLOSESPIDER_PAGECOUNT": max_pages + 1_000})
+    process = CrawlerProcess({**SETTINGS, "CLOSESPIDER_PAGECOUNT": max_pages})
     process.crawl(BenchSpider)
     process.start()
     print(json.dumps({"pages": BenchSpider.pages}))

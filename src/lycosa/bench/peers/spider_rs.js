@@ -10,7 +10,7 @@ async function main() {
     .withRespectRobotsTxt(true)
     .withUserAgent("bench-spider-rs")
     .withDelay(0)
-    .withBudget({ "*": maxPages + 1000 })
+    .withBudget({ "*": maxPages })
     .build();
   await website.crawl();
   const items = website.getLinks().map((url) => JSON.stringify({ url }) + "\n");

@@ -6,7 +6,6 @@ import platform
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date
-from importlib.metadata import version
 from pathlib import Path
 
 from lycosa.bench.quality import content, detectors
@@ -17,6 +16,7 @@ from lycosa.bench.quality.page import Quality
 from lycosa.bench.quality.readers import Say, open_peers
 from lycosa.bench.quality.sets import names_of
 from lycosa.errors import SettingsError
+from lycosa.version import VERSION
 
 ALL_PAGES = 10**9
 
@@ -47,4 +47,4 @@ def measure_quality(plan: QualityPlan, today: date, say: Say) -> Quality:
 
 
 def _when(today: date) -> str:
-    return f"Measured on {today.isoformat()} with lycosa {version('lycosa')}, Python {platform.python_version()}."
+    return f"Measured on {today.isoformat()} with lycosa {VERSION}, Python {platform.python_version()}."

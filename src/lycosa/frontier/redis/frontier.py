@@ -16,9 +16,9 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Sequence, Set
 
 from lycosa.clock import Clock, machine_clock, steady_clock
+from lycosa.dedupe.comparison import Signature
 from lycosa.dedupe.groups import ContentGroups
 from lycosa.dedupe.memory import MemoryContentGroups
-from lycosa.dedupe.signature import Signature
 from lycosa.errors import BackendLost
 from lycosa.frontier.gathering import Gathering
 from lycosa.frontier.poison import readable_history
@@ -111,8 +111,8 @@ class RedisFrontier:
         node = self._membership.node(worker)
         leases = self._lending.take(node, limit)
         exhausted: set[int] = set()
-        while len(leases) < limit and (due := self._due(node, exhausted)[: limit - len(leases)]):
-            share = -(-(limit - len(leases)) // len(due))
+        while (left := limit - _hosts_in(leases)) > 0 and (due := self._due(node, exhausted)[:left]):
+            share = -(-left // len(due))
             await self._ownership.grant(due, share)
             given = await asyncio.gather(*(self._ownership.take(partition, node, share) for partition in due))
             if not any(given):
@@ -122,9 +122,9 @@ class RedisFrontier:
             exhausted |= {
                 each.number
                 for each, some in zip(due, given, strict=True)
-                if len(some) < share and not each.scheduler.was_withheld
+                if _hosts_in(some) < share and not each.scheduler.was_withheld
             }
-        self._lending.wish(node, limit - len(leases))
+        self._lending.wish(node, limit - _hosts_in(leases))
         await self._contents.end_claims()
         permitted = await self._routing.permitted(leases)
         self._membership.asked[worker] += len(permitted)
@@ -162,9 +162,9 @@ class RedisFrontier:
         await self._ready()
         return await self._routing.may_ask_at(token, address)
 
-    async def give_back(self, token: int) -> None:
+    async def give_back(self, tokens: Sequence[int]) -> None:
         await self._ready()
-        await self._routing.give_back(token)
+        await self._routing.give_back(tokens)
 
     async def is_finished(self) -> bool:
         await self._ready()
@@ -266,6 +266,10 @@ class RedisFrontier:
         """Be told when something may have become available."""
         self._tell = tell
 
+    def tell(self) -> None:
+        """Something may have become available."""
+        self._tell()
+
     def crawl_key(self) -> bytes:
         return bytes.fromhex(self._ready_crawl.key)
 
@@ -322,7 +326,7 @@ class RedisFrontier:
         self._contents = contents = SharedContents(
             connection, crawl.partitions, rules.lease_seconds, self._has_lease, members.takes_part
         )
-        opener = PartitionOpener(connection, crawl, rules, self._now, contents, self._overview.is_full)
+        opener = PartitionOpener(connection, crawl, rules, self._now, contents, self._overview.is_full, self.tell)
         self._ownership = owned = Ownership(connection, crawl, rules, members, self._limit, opener, mine)
         self._lending = Lending(connection, crawl, rules, self._now, members, owned, contents)
         addresses = SharedAddresses(connection, crawl.partitions, gap, self._fake_clock)
@@ -418,8 +422,7 @@ class RedisFrontier:
                 late = await self._routing.settle(message.settlements)
                 await self._lending.tell(message.machine, mail.LentSettled(message.question, late))
             case mail.GiveLentBack():
-                for token in message.tokens:
-                    await self._routing.give_back(token, message.address, message.until)
+                await self._routing.give_back(message.tokens, message.address, message.until)
             case mail.Release():
                 await self._ownership.release([message.node], message.tokens)
             case mail.Readmit():
@@ -457,6 +460,10 @@ class RedisFrontier:
         value: bytes | None
         (value,) = await self._reading.ask((tag, [("HGET", f"{tag}{LETTERS[table]}", key)]))
         return value
+
+
+def _hosts_in(leases: Iterable[Lease]) -> int:
+    return len({lease.target.host for lease in leases})
 
 
 def _company(machines: Iterable[Member]) -> list[tuple[str, int, str]]:

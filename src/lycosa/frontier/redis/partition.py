@@ -64,6 +64,7 @@ class PartitionOpener:
     _clock: Clock
     _contents: SharedContents
     _is_crawl_full: Callable[[], bool]
+    _tell: Callable[[], None]
 
     _addresses: dict[str, LastRequest] = field(default_factory=dict)
     _channels: dict[object, Channel] = field(default_factory=dict)
@@ -97,6 +98,7 @@ class PartitionOpener:
             limit=grant if self._rules.max_pages else PagesAtMost(0),
             spacing=Spacing(self._rules.pace, begun_at, self._addresses),
             workers=home,
+            tell=self._tell,
             offset=number,
             step=self._crawl.partitions,
         )

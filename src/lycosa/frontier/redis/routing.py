@@ -123,14 +123,17 @@ class Routing:
 
     async def permitted(self, leases: list[Lease]) -> list[Lease]:
         """The leases whose addresses may be asked now; the others come again when it is their turn."""
-        known = [(lease.token, lease.address) for lease in leases if lease.address]
-        if not known or not self._membership.has_company:
+        if not self._membership.has_company:
             return leases
-        dues = await self._addresses.reserve(known)
-        for token, address in known:
-            if dues[token]:
-                await self.give_back(token, address, dues[token])
-        return [lease for lease in leases if not dues.get(lease.token)]
+        runs: dict[str, list[Lease]] = defaultdict(list)
+        for lease in leases:
+            runs[lease.target.host].append(lease)
+        known = {run[0].token: run[0].address for run in runs.values() if run[0].address}
+        dues = await self._addresses.reserve(list(known.items())) if known else {}
+        for run in runs.values():
+            if due := dues.get(run[0].token):
+                await self.give_back([lease.token for lease in run], run[0].address, due)
+        return [lease for lease in leases if not dues.get(runs[lease.target.host][0].token)]
 
     async def may_ask_at(self, token: int, address: str) -> bool:
         """Whether the request of a lease may go to this address now; if not, the lease goes back."""
@@ -143,24 +146,35 @@ class Routing:
                 return False
         if not self._membership.has_company:
             return True
-        due = (await self._addresses.reserve([(token, address)]))[token]
+        # All leases of a run ask under the name of the first.
+        held = self._ownership.held(token)
+        first = held.place.token if held else token
+        due = (await self._addresses.reserve([(first, address)]))[first]
         if due:
-            await self.give_back(token, address, due)
+            await self.give_back([token], address, due)
         return not due
 
-    async def give_back(self, token: int, address: str = "", until: float = 0.0) -> None:
-        """Nothing is sent under a lease: it goes back, and its address, if that must wait, is not asked before."""
-        if self._lending.pop(token):
-            await self._lending.give_back(token, address, until)
-        elif partition := self._ownership.of(token):
-            with self._ownership.losing(partition):
-                if address:
-                    partition.scheduler.leases.hold_address(token, address, until)
-                await partition.scheduler.give_back(token)
+    async def give_back(self, tokens: Iterable[int], address: str = "", until: float = 0.0) -> None:
+        """Nothing is sent under leases: they go back, and their address, if that must wait, is not asked before."""
+        homes: dict[int, list[int]] = defaultdict(list)
+        for token in tokens:
+            if self._lending.pop(token):
+                await self._lending.give_back(token, address, until)
+            else:
+                homes[self._crawl.home_of(token)].append(token)
+        for number, some in homes.items():
+            if partition := self._ownership.partitions.get(number):
+                with self._ownership.losing(partition):
+                    if address:
+                        partition.scheduler.leases.hold_address(some[0], address, until)
+                    await partition.scheduler.give_back(some)
 
     async def _undo_addresses(self, settlements: Iterable[Settlement]) -> None:
-        """Nothing was sent under some of these: other machines may ask their addresses."""
-        unsent = (each.token for each in settlements if not each.sent and each.outcome is not OutcomeKind.FAILED)
+        """Nothing was sent under some of these, nor anything else of their runs: other machines may ask there."""
+        if not self._membership.has_company:
+            return
+        unsent = {each.token for each in settlements if not each.sent and each.outcome is not OutcomeKind.FAILED}
         held = [held for token in unsent if (held := self._ownership.held(token)) and held.place.address]
-        if held and self._membership.has_company:
-            await self._addresses.undo([(each.token, each.place.address) for each in held])
+        idle = {each.place for each in held if not each.host.was_asked and each.host.leased <= unsent}
+        if idle:
+            await self._addresses.undo([(place.token, place.address) for place in idle])

@@ -1,4 +1,4 @@
-"""The frontier's tables in RocksDB, as their one writer has them and as others read them beside it."""
+"""The frontier's tables in RocksDB, as their one writer has them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Literal
 
 from rocksdict import ColumnFamily, WriteBatch
 
+from lycosa.dedupe.comparison import Signature
 from lycosa.dedupe.rocks import GroupPlanner, GroupTables
-from lycosa.dedupe.signature import Signature
 from lycosa.frontier.rocks.commit import GroupCommit
-from lycosa.frontier.rocks.database import KNOWN, Database
-from lycosa.frontier.rocks.known import KnownUrls, SeenMode, named_fingerprints
-from lycosa.frontier.tables import HISTORY, META, Batch, Done, Row
+from lycosa.frontier.rocks.database import Database
+from lycosa.frontier.rocks.known import KnownUrls, SeenMode
+from lycosa.frontier.tables import META, Batch, Done, Row
 from lycosa.model import Placement
 
 _SECRET_BYTES = 16
@@ -110,33 +110,6 @@ class RocksTables:
         self._database.write(rows)
         self._planner.written()
         self._commit.note_write()
-
-
-class RocksReader:
-    """Implements `Reader`: the tables as they were when it was opened. Disturbs no crawl that writes them."""
-
-    def __init__(self, folder: Path) -> None:
-        self._database = Database(folder, is_secondary=True)
-        (mode,) = self._database.get(META, [b"seen"])
-        self._is_exact = mode != b"bloom"
-
-    def get(self, table: str, keys: Sequence[bytes]) -> list[bytes | None]:
-        return self._database.get(table, keys)
-
-    def rows(self, table: str) -> Iterator[Row]:
-        return self._database.rows(table)
-
-    def known(self, fingerprints: Sequence[bytes]) -> list[bool]:
-        """Whether each of these has a row that says so: where a filter has the last word it may be known without."""
-        marked, visited = (self._database.get(family, fingerprints) for family in (KNOWN, HISTORY))
-        return [row is not None or past is not None for row, past in zip(marked, visited, strict=True)]
-
-    def count_known(self) -> int:
-        """By counting; where a filter has the last word, those that the tables name, and what is due again twice."""
-        return sum(1 for _ in named_fingerprints(self._database, is_exact=self._is_exact))
-
-    def close(self) -> None:
-        self._database.close()
 
 
 def _no_rows() -> WriteBatch:

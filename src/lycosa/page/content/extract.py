@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import pkgutil
 from functools import cache
-from importlib.resources import files
 from typing import NamedTuple
 
 import msgspec
@@ -86,7 +86,9 @@ def explain(html: str, url: str = "", rules: ContentRules = NO_RULES) -> tuple[C
 @cache
 def model() -> Model:
     """The model of this package."""
-    return Model(files(__package__).joinpath("content.model").read_bytes())
+    content = pkgutil.get_data(__package__, "content.model")
+    assert content, "the model is part of the package"
+    return Model(content)
 
 
 def content_of(found: FoundContent, html: str | bytes, url: str, rules: ContentRules) -> Content:

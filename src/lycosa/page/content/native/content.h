@@ -234,8 +234,9 @@ void settle_comments(Document *document, float *scores);
 
 typedef struct {
     const uint8_t *features, *borders;
-    const float *leaves;
-    float bias;
+    int16_t *leaves; /* and each byte of them by itself */
+    uint8_t *low, *high;
+    float scale, bias;
     uint32_t trees, depth;
 } Forest;
 
@@ -250,7 +251,7 @@ ModelRead model_read(Model *model, const char *bytes, size_t length);
 void model_free(Model *model);
 /* The forest's judgement of each block as a probability. */
 void forest_judge(const Forest *forest, const uint8_t *columns, size_t stride, size_t count, float *scores);
-/* The least probability that counts as content: the cut with the highest expected F1. */
+/* The least probability that counts as content: the cut with the highest expected precision and recall. */
 float best_cut(const Document *document, const float *scores);
 
 #endif

@@ -9,33 +9,55 @@ static const char MAGIC[8] = "lycosac1";
 /* No sum of sound leaves is infinite, and so none is not a number: a score is always one from 0 to 1. */
 static int is_sound(float leaf) { return fabsf(leaf) <= 1e6f; }
 
-static int read_forest(Forest *forest, const char **at, const char *end, int features) {
+/* Leaves are whole numbers of 12 bits: sixteen of them fit into 16 bits, sums are the same in any order, and where bytes
+ * can be shuffled 32 blocks find theirs at once, by low and high bytes that stand apart. */
+enum { MOST = 2047, PER_SUM = 16 };
+
+static int make_whole(Forest *forest, const float *leaves, size_t count) {
+    float most = 0;
+    for (size_t i = 0; i < count; i++)
+        most = fmaxf(most, fabsf(leaves[i]));
+    forest->scale = most > 0 ? most / MOST : 1;
+    forest->leaves = malloc(count * 4 + 1);
+    if (!forest->leaves)
+        return -1;
+    forest->low = (uint8_t *)(forest->leaves + count);
+    forest->high = forest->low + count;
+    for (size_t i = 0; i < count; i++) {
+        forest->leaves[i] = (int16_t)lrintf(leaves[i] / forest->scale);
+        forest->low[i] = (uint8_t)forest->leaves[i];
+        forest->high[i] = (uint8_t)((uint16_t)forest->leaves[i] >> 8);
+    }
+    return 0;
+}
+
+static ModelRead read_forest(Forest *forest, const char **at, const char *end, int features) {
     uint32_t sizes[2];
     if (end - *at < 12)
-        return -1;
+        return NO_MODEL;
     memcpy(sizes, *at, 8);
     memcpy(&forest->bias, *at + 8, 4);
     *at += 12;
     if (sizes[0] > 4096 || sizes[1] < 1 || sizes[1] > 8 || !is_sound(forest->bias))
-        return -1;
+        return NO_MODEL;
     forest->trees = sizes[0];
     forest->depth = sizes[1];
-    size_t splits = (size_t)sizes[0] * sizes[1], leaves = (size_t)sizes[0] << sizes[1];
+    size_t splits = (size_t)sizes[0] * sizes[1], count = (size_t)sizes[0] << sizes[1];
     /* Splits are padded so that leaves are aligned. */
     size_t padded = (splits * 2 + 3) & ~(size_t)3;
-    if ((size_t)(end - *at) < padded + leaves * sizeof(float))
-        return -1;
+    if ((size_t)(end - *at) < padded + count * sizeof(float))
+        return NO_MODEL;
     forest->features = (const uint8_t *)*at;
     forest->borders = forest->features + splits;
     for (size_t i = 0; i < splits; i++)
         if (forest->features[i] >= features)
-            return -1;
-    forest->leaves = (const float *)(const void *)(*at + padded);
-    for (size_t i = 0; i < leaves; i++)
-        if (!is_sound(forest->leaves[i]))
-            return -1;
-    *at += padded + leaves * sizeof(float);
-    return 0;
+            return NO_MODEL;
+    const float *leaves = (const float *)(const void *)(*at + padded);
+    for (size_t i = 0; i < count; i++)
+        if (!is_sound(leaves[i]))
+            return NO_MODEL;
+    *at += padded + count * sizeof(float);
+    return make_whole(forest, leaves, count) ? NO_MEMORY : MODEL_READ;
 }
 
 ModelRead model_read(Model *model, const char *bytes, size_t length) {
@@ -51,17 +73,19 @@ ModelRead model_read(Model *model, const char *bytes, size_t length) {
     memcpy(model->class_weights, at + WEIGHTS, WEIGHTS);
     at += 2 * WEIGHTS;
     int features = feature_count();
-    if (read_forest(&model->first, &at, end, features) ||
-        read_forest(&model->second, &at, end, features + SECOND_FEATURES)) {
+    ModelRead read = read_forest(&model->first, &at, end, features);
+    if (read == MODEL_READ)
+        read = read_forest(&model->second, &at, end, features + SECOND_FEATURES);
+    if (read != MODEL_READ)
         model_free(model);
-        return NO_MODEL;
-    }
-    return MODEL_READ;
+    return read;
 }
 
 void model_free(Model *model) {
     free(model->memory);
-    model->memory = NULL;
+    free(model->first.leaves);
+    free(model->second.leaves);
+    memset(model, 0, sizeof *model);
 }
 
 enum { BATCH = 256, LANE = 32 };
@@ -84,105 +108,88 @@ static inline void find_leaves(const Forest *forest, uint32_t tree, const uint8_
         compare(leaf, columns + feature[level] * stride, lanes, border[level], (uint8_t)(1u << level));
 }
 
-/* The sum of the leaves that each block ends in. All ways to get it add in the same order, so all give the same bits. */
-static inline __attribute__((always_inline)) void sum_plainly(const Forest *forest, const uint8_t *columns,
-                                                              size_t stride, size_t count, float *sums) {
-    for (size_t from = 0; from < count; from += BATCH) {
-        size_t size = count - from < BATCH ? count - from : BATCH, lanes = (size + LANE - 1) / LANE;
-        uint8_t leaf[BATCH], other_leaf[BATCH];
-        float *sum = sums + from;
-        uint32_t tree = 0;
-        /* Two trees a turn: half the traffic with the sums. */
-        for (; tree + 1 < forest->trees; tree += 2) {
-            const float *leaves = forest->leaves + ((size_t)tree << forest->depth);
-            const float *others = leaves + ((size_t)1 << forest->depth);
-            find_leaves(forest, tree, columns + from, stride, lanes, leaf);
-            find_leaves(forest, tree + 1, columns + from, stride, lanes, other_leaf);
-            for (size_t b = 0; b < size; b++)
-                sum[b] += leaves[leaf[b]] + others[other_leaf[b]];
-        }
-        for (; tree < forest->trees; tree++) {
-            const float *leaves = forest->leaves + ((size_t)tree << forest->depth);
-            find_leaves(forest, tree, columns + from, stride, lanes, leaf);
-            for (size_t b = 0; b < size; b++)
-                sum[b] += leaves[leaf[b]];
-        }
+/* The sum of the leaves that each block of a batch ends in. */
+static void sum_plainly(const Forest *forest, const uint8_t *columns, size_t stride, size_t count, int32_t *sums) {
+    size_t lanes = (count + LANE - 1) / LANE;
+    uint8_t leaf[BATCH];
+    memset(sums, 0, count * sizeof *sums);
+    for (uint32_t tree = 0; tree < forest->trees; tree++) {
+        const int16_t *leaves = forest->leaves + ((size_t)tree << forest->depth);
+        find_leaves(forest, tree, columns, stride, lanes, leaf);
+        for (size_t b = 0; b < count; b++)
+            sums[b] += leaves[leaf[b]];
     }
-}
-
-static void sum_anywhere(const Forest *forest, const uint8_t *columns, size_t stride, size_t count, float *sums) {
-    sum_plainly(forest, columns, stride, count, sums);
 }
 
 #ifdef __x86_64__
 #include <cpuid.h>
 #include <immintrin.h>
 
-__attribute__((target("avx2"))) static void sum_by_avx2(const Forest *forest, const uint8_t *columns, size_t stride,
-                                                        size_t count, float *sums) {
-    sum_plainly(forest, columns, stride, count, sums);
-}
+#define AVX2 __attribute__((target("avx2")))
+enum { SHUFFLED_DEPTH = 6, LEAVES = 1 << SHUFFLED_DEPTH };
 
-#define AVX512 __attribute__((target("avx512f,avx512bw")))
-enum { WIDE = 64, WIDE_DEPTH = 6 };
-
-/* The leaves of a tree of depth 6 that 64 blocks end in. */
-AVX512 static inline __m512i find_wide(const Forest *forest, uint32_t tree, const uint8_t *columns, size_t stride) {
-    const uint8_t *feature = forest->features + (size_t)tree * WIDE_DEPTH;
-    const uint8_t *border = forest->borders + (size_t)tree * WIDE_DEPTH;
-    __m512i leaf = _mm512_setzero_si512();
+/* The leaves of a tree of depth 6 that 32 blocks end in. */
+AVX2 static inline __m256i find_32(const Forest *forest, uint32_t tree, const uint8_t *columns, size_t stride) {
+    const uint8_t *feature = forest->features + (size_t)tree * SHUFFLED_DEPTH;
+    const uint8_t *border = forest->borders + (size_t)tree * SHUFFLED_DEPTH;
+    __m256i leaf = _mm256_setzero_si256();
 #pragma GCC unroll 6
-    for (int level = 0; level < WIDE_DEPTH; level++) {
-        __m512i column = _mm512_loadu_si512(columns + feature[level] * stride);
-        __mmask64 is_more = _mm512_cmpgt_epu8_mask(column, _mm512_set1_epi8((char)border[level]));
-        leaf = _mm512_mask_add_epi8(leaf, is_more, leaf, _mm512_set1_epi8((char)(1 << level)));
+    for (int level = 0; level < SHUFFLED_DEPTH; level++) {
+        __m256i column = _mm256_loadu_si256((const __m256i *)(const void *)(columns + feature[level] * stride));
+        __m256i limit = _mm256_set1_epi8((char)border[level]);
+        __m256i is_at_most = _mm256_cmpeq_epi8(_mm256_max_epu8(column, limit), limit);
+        leaf = _mm256_or_si256(leaf, _mm256_andnot_si256(is_at_most, _mm256_set1_epi8((char)(1 << level))));
     }
     return leaf;
 }
 
-/* What sixteen of them are worth: a tree's leaves fill four registers. */
-AVX512 static inline __m512 look_up(const float *leaves, __m128i leaf) {
-    __m512i index = _mm512_cvtepu8_epi32(leaf);
-    __m512 low = _mm512_permutex2var_ps(_mm512_loadu_ps(leaves), index, _mm512_loadu_ps(leaves + 16));
-    __m512 high = _mm512_permutex2var_ps(_mm512_loadu_ps(leaves + 32), index, _mm512_loadu_ps(leaves + 48));
-    return _mm512_mask_blend_ps(_mm512_test_epi32_mask(index, _mm512_set1_epi32(32)), low, high);
+AVX2 static inline __m256i shuffle_16(const uint8_t *bytes, __m256i leaf) {
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)bytes)), leaf);
 }
 
-#define QUARTER(leaf, q) _mm512_extracti32x4_epi32(leaf, q)
-#define ADD_PAIR(q) sum[q] = _mm512_add_ps(sum[q], _mm512_add_ps(look_up(leaves, QUARTER(leaf, q)), \
-                                                                 look_up(leaves + WIDE, QUARTER(other, q))))
+/* One byte of each of these leaves: sixteen can be told apart at once, so their fifth and sixth bits choose. */
+AVX2 static inline __m256i look_up(const uint8_t *bytes, __m256i leaf) {
+    __m256i low_bits = _mm256_and_si256(leaf, _mm256_set1_epi8(15));
+    __m256i fifth = _mm256_slli_epi16(leaf, 3), sixth = _mm256_slli_epi16(leaf, 2);
+    __m256i lower = _mm256_blendv_epi8(shuffle_16(bytes, low_bits), shuffle_16(bytes + 16, low_bits), fifth);
+    __m256i upper = _mm256_blendv_epi8(shuffle_16(bytes + 32, low_bits), shuffle_16(bytes + 48, low_bits), fifth);
+    return _mm256_blendv_epi8(lower, upper, sixth);
+}
 
-AVX512 static void sum_by_avx512(const Forest *forest, const uint8_t *columns, size_t stride, size_t count,
-                                 float *sums) {
-    if (forest->depth != WIDE_DEPTH || forest->trees % 2) {
+AVX2 static inline void add_up(__m256i *sums, __m256i *few) {
+    sums[0] = _mm256_add_epi32(sums[0], _mm256_cvtepi16_epi32(_mm256_castsi256_si128(*few)));
+    sums[1] = _mm256_add_epi32(sums[1], _mm256_cvtepi16_epi32(_mm256_extracti128_si256(*few, 1)));
+    *few = _mm256_setzero_si256();
+}
+
+AVX2 static void sum_by_avx2(const Forest *forest, const uint8_t *columns, size_t stride, size_t count, int32_t *sums) {
+    if (forest->depth != SHUFFLED_DEPTH) {
         sum_plainly(forest, columns, stride, count, sums);
         return;
     }
-    for (size_t from = 0; from < count; from += WIDE) {
-        size_t left = count - from;
-        float of_chunk[WIDE];
-        __m512 sum[4];
-        for (int q = 0; q < 4; q++)
-            sum[q] = _mm512_set1_ps(forest->bias);
-        for (uint32_t tree = 0; tree < forest->trees; tree += 2) {
-            const float *leaves = forest->leaves + (size_t)tree * WIDE;
-            __m512i leaf = find_wide(forest, tree, columns + from, stride);
-            __m512i other = find_wide(forest, tree + 1, columns + from, stride);
-            ADD_PAIR(0);
-            if (left <= WIDE / 4)
-                continue;
-            ADD_PAIR(1);
-            ADD_PAIR(2);
-            ADD_PAIR(3);
+    for (size_t from = 0; from < count; from += LANE) {
+        /* Bytes are joined within the halves of a register: blocks 0-7 and 16-23, and the others. */
+        __m256i even[2] = {0}, odd[2] = {0}, few_even = {0}, few_odd = {0};
+        for (uint32_t tree = 0; tree < forest->trees; tree++) {
+            __m256i leaf = find_32(forest, tree, columns + from, stride);
+            __m256i low = look_up(forest->low + (size_t)tree * LEAVES, leaf);
+            __m256i high = look_up(forest->high + (size_t)tree * LEAVES, leaf);
+            few_even = _mm256_add_epi16(few_even, _mm256_unpacklo_epi8(low, high));
+            few_odd = _mm256_add_epi16(few_odd, _mm256_unpackhi_epi8(low, high));
+            if (tree % PER_SUM == PER_SUM - 1 || tree + 1 == forest->trees) {
+                add_up(even, &few_even);
+                add_up(odd, &few_odd);
+            }
         }
-        for (int q = 0; q < 4; q++)
-            _mm512_storeu_ps(of_chunk + 16 * q, sum[q]);
-        memcpy(sums + from, of_chunk, (left < WIDE ? left : WIDE) * sizeof *sums);
+        int32_t of_lane[LANE];
+        const __m256i in_order[4] = {even[0], odd[0], even[1], odd[1]};
+        memcpy(of_lane, in_order, sizeof of_lane);
+        memcpy(sums + from, of_lane, (count - from < LANE ? count - from : LANE) * sizeof *sums);
     }
 }
 #endif
 
-typedef void (*Sum)(const Forest *, const uint8_t *, size_t, size_t, float *);
+typedef void (*Sum)(const Forest *, const uint8_t *, size_t, size_t, int32_t *);
 
 #ifdef __x86_64__
 /* The registers that the system saves when it changes threads, as bits of XCR0. */
@@ -195,34 +202,35 @@ static unsigned saved_registers(void) {
 }
 
 static Sum best_sum(void) {
-    enum { AVX_SAVED = 0x06, AVX512_SAVED = 0xe6 };
+    enum { AVX_SAVED = 0x06 };
     /* Not by __builtin_cpu_supports, which needs a library that `zig cc` does not bring. */
-    unsigned a, has, c, d, saved = saved_registers();
+    unsigned a, has, c, d;
     if (!__get_cpuid_count(7, 0, &a, &has, &c, &d))
-        return sum_anywhere;
-    if ((has & bit_AVX512F) && (has & bit_AVX512BW) && (saved & AVX512_SAVED) == AVX512_SAVED)
-        return sum_by_avx512;
-    return (has & bit_AVX2) && (saved & AVX_SAVED) == AVX_SAVED ? sum_by_avx2 : sum_anywhere;
+        return sum_plainly;
+    return (has & bit_AVX2) && (saved_registers() & AVX_SAVED) == AVX_SAVED ? sum_by_avx2 : sum_plainly;
 }
 #else
-static Sum best_sum(void) {
-    return sum_anywhere;
-}
+static Sum best_sum(void) { return sum_plainly; }
 #endif
 
 void forest_judge(const Forest *forest, const uint8_t *columns, size_t stride, size_t count, float *scores) {
     static Sum sum;
     if (!sum)
         sum = best_sum();
-    for (size_t b = 0; b < count; b++)
-        scores[b] = forest->bias;
-    sum(forest, columns, stride, count, scores);
-    for (size_t b = 0; b < count; b++)
-        scores[b] = 1 / (1 + expf(-scores[b]));
+    int32_t sums[BATCH];
+    for (size_t from = 0; from < count; from += BATCH) {
+        size_t size = count - from < BATCH ? count - from : BATCH;
+        sum(forest, columns + from, stride, size, sums);
+        for (size_t b = 0; b < size; b++)
+            scores[from + b] = 1 / (1 + expf(-(forest->bias + (float)sums[b] * forest->scale)));
+    }
 }
 
 /* Scores are spread over buckets, so that ordering them is linear. */
 enum { BUCKETS = 512 };
+
+/* Pages are scored by the mean of their precisions and of their recalls; recalls, which are higher, matter less. */
+static const float WORTH_OF_RECALL = 0.75f;
 
 float best_cut(const Document *document, const float *scores) {
     float tokens[BUCKETS] = {0}, expected[BUCKETS] = {0}, total = 0;
@@ -239,9 +247,9 @@ float best_cut(const Document *document, const float *scores) {
     for (int bucket = BUCKETS - 1; bucket >= 0; bucket--) {
         kept += tokens[bucket];
         hits += expected[bucket];
-        float f1 = 2 * hits / (kept + total + 1e-6f);
-        if (f1 > most) {
-            most = f1;
+        float worth = hits / (kept + 1e-6f) + WORTH_OF_RECALL * hits / (total + 1e-6f);
+        if (tokens[bucket] > 0 && worth > most) {
+            most = worth;
             cut = bucket;
         }
     }

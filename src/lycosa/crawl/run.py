@@ -1,0 +1,70 @@
+"""The visits of one host by one worker: which lease is begun next, and when."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+
+from lycosa.model import Lease
+
+# Leases that wait longer are given back: their host got slow, and what is better may have been found meanwhile.
+MAX_WAIT_SECONDS = 5.0
+# Pages that may be read while the next is on its way.
+READ_AHEAD = 2
+# A host that has so many leases left need not wait for what is to be settled.
+PLENTY = 16
+
+
+class HostRun:
+    """Leases that were not begun, in the order in which they came, and visits that were."""
+
+    __slots__ = ("_connections", "asking", "host", "latest", "leases", "unheard", "visiting")
+
+    def __init__(self, host: str, connections: int) -> None:
+        self.host = host
+        self._connections = connections
+        self.leases: deque[tuple[Lease, float]] = deque()  # and when they came
+        self.latest: asyncio.Task[None] | None = None  # the visit that was begun last
+        self.asking = 0  # visits that have no answer yet
+        self.visiting = 0  # visits that have not ended
+        self.unheard = 0  # visits that give the host reason to rest, of which the frontier does not know yet
+
+    def add(self, lease: Lease, now: float) -> None:
+        self.leases.append((lease, now))
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether leases that come were given out by who does not know that the host is to rest."""
+        return self.unheard > 0
+
+    @property
+    def may_begin(self) -> bool:
+        """Whether the next visit may begin: its request may leave as soon as it does."""
+        if not self.leases or self.is_closed:
+            return False
+        if not self.leases[0][0].at_once:
+            return not self.visiting
+        return self.asking < self._connections and self.visiting < self._connections + READ_AHEAD
+
+    def begin(self) -> Lease:
+        self.asking += 1
+        self.visiting += 1
+        return self.leases.popleft()[0]
+
+    def is_stale(self, now: float) -> bool:
+        """Whether the next has waited for too long."""
+        return bool(self.leases) and now - self.leases[0][1] > MAX_WAIT_SECONDS
+
+    @property
+    def has_plenty(self) -> bool:
+        return len(self.leases) >= PLENTY
+
+    @property
+    def is_over(self) -> bool:
+        return not self.leases and not self.visiting and not self.is_closed
+
+    def clear(self) -> list[int]:
+        """Leave those that were not begun. Returns their tokens."""
+        tokens = [lease.token for lease, _ in self.leases]
+        self.leases.clear()
+        return tokens

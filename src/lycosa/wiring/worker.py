@@ -1,0 +1,151 @@
+"""Settings to what a worker is made of, down to the last part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from lycosa.clock import Clock, steady_clock
+from lycosa.crawl.discovery import Discovery, DiscoveryRules
+from lycosa.crawl.settlement import Kept
+from lycosa.crawl.visit import Visitor
+from lycosa.crawl.widening import Follow
+from lycosa.crawl.worker import Worker
+from lycosa.fetch.curl import CurlFetcher
+from lycosa.fetch.dns import Resolver
+from lycosa.fetch.gate import AddressGate
+from lycosa.fetch.spacing import RequestSpacing
+from lycosa.model import Links, Page, Response, Target, Visit
+from lycosa.page.content import ContentRules
+from lycosa.page.digest import Digester
+from lycosa.page.parser import PageParser
+from lycosa.ports import Dispatcher, NoWatchdog, Watchdog
+from lycosa.robots.cache import RobotsCache
+from lycosa.robots.parse import product_token
+from lycosa.settings import Settings
+from lycosa.site.judge import SiteJudge, TrapRules
+from lycosa.store.folder import CrawlFolder
+from lycosa.store.folder_store import FolderStore
+from lycosa.store.recover import Parse
+from lycosa.url.canonical import ParsedUrl
+from lycosa.url.fingerprint import Fingerprinter
+from lycosa.url.links import page_links
+from lycosa.url.memo import LinkPolicy
+from lycosa.wiring.machine import connection_count
+from lycosa.wiring.pace import has_regions, pace_of
+
+
+def page_parser(settings: Settings) -> PageParser:
+    return PageParser(settings, product_token(settings.user_agent), ContentRules(settings.content_rules))
+
+
+def digester(settings: Settings) -> Digester:
+    return Digester(has_groups=settings.content_groups, summary=settings.summary, sentences=settings.summary_sentences)
+
+
+def make_fetcher(settings: Settings, clock: Clock) -> CurlFetcher:
+    """The one way out: names through our own resolver, every address through the gate."""
+    pace = pace_of(settings)
+    return CurlFetcher(
+        settings,
+        Resolver(settings.dns_servers, clock),
+        AddressGate(settings.open_networks),
+        spacing=RequestSpacing(
+            domain_gap_seconds=pace.domain_gap_seconds, address_gap_seconds=pace.address_gap_seconds
+        ),
+        clock=clock,
+    )
+
+
+def make_discovery(settings: Settings, seeds: Iterable[ParsedUrl], crawl_key: bytes) -> Discovery:
+    fingerprinter = Fingerprinter(crawl_key)
+    rules = DiscoveryRules(
+        max_depth=settings.max_depth,
+        max_links_per_domain=settings.max_links_per_domain,
+        order=settings.order,
+        obey_nofollow=settings.obey_nofollow,
+        sitemaps=settings.sitemaps,
+    )
+    policy = LinkPolicy.from_settings(settings, seeds, fingerprinter)
+    return Discovery(policy, page_links(policy), fingerprinter, rules)
+
+
+def make_judge(settings: Settings, seeds: list[ParsedUrl], crawl_key: bytes, dispatcher: Dispatcher) -> SiteJudge:
+    policy = LinkPolicy.from_settings(settings, seeds, Fingerprinter(crawl_key))
+    takes_turns = settings.assignment == "balanced" or has_regions(settings)
+    rules = TrapRules(is_on=settings.traps, patience=settings.patience, is_shared=takes_turns)
+    return SiteJudge(dispatcher, policy, rules)
+
+
+def make_worker(
+    settings: Settings,
+    folder: CrawlFolder,
+    number: int,
+    dispatcher: Dispatcher,
+    crawl_key: bytes,
+    on_kept: Callable[[Kept], None] | None = None,
+    watchdog: Watchdog | None = None,
+) -> Worker:
+    """A worker with all its parts."""
+    settings = msgspec.structs.replace(settings, connections=connection_count(settings))
+    clock = steady_clock()
+    fetcher = make_fetcher(settings, clock)
+    seeds = folder.read_seeds()
+    discovery = make_discovery(settings, seeds, crawl_key)
+    judge = make_judge(settings, seeds, crawl_key, dispatcher)
+    tries = len(settings.retry_after_seconds)
+    robots_cache = RobotsCache(dispatcher, product_token(settings.user_agent), settings.robots_cache_seconds, tries)
+    visitor = Visitor(
+        fetcher,
+        robots_cache,
+        judge,
+        page_parser(settings),
+        discovery,
+        digester(settings),
+        dispatcher,
+        clock,
+        max_redirects=settings.max_redirects,
+        watchdog=watchdog or NoWatchdog(),
+        spaces_addresses=pace_of(settings).address_gap_seconds > 0,
+    )
+    store = FolderStore(folder, number, settings, clock)
+    return Worker(
+        dispatcher,
+        visitor,
+        judge,
+        discovery,
+        fetcher,
+        store,
+        settings.connections,
+        clock,
+        on_kept,
+        settings.connections_per_host,
+    )
+
+
+def page_reader(settings: Settings, folder: CrawlFolder) -> Parse:
+    """Reads pages again exactly as visits read them, after a crash."""
+    parser = page_parser(settings)
+    discovery = make_discovery(settings, folder.read_seeds(), bytes(16))
+
+    def parse(visit: Visit, response: Response) -> tuple[Page, Links]:
+        page = parser.parse(response.body, response.header("content-type"), url=visit.url)
+        links, _ = discovery.of_page(Target(visit.url, visit.host, b""), page)
+        return page, links
+
+    return parse
+
+
+def link_follower(settings: Settings, folder: CrawlFolder, crawl_key: bytes) -> Follow:
+    """Finds on pages that were stored what a visit would find on them now."""
+    parser = page_parser(settings)
+    discovery = make_discovery(settings, folder.read_seeds(), crawl_key)
+
+    def follow(visit: Visit, response: Response) -> list[Target]:
+        directives = [value for name, value in response.headers if name == "x-robots-tag"]
+        page = parser.parse(response.body, response.header("content-type"), directives, url=visit.url)
+        _, found = discovery.of_page(Target(visit.url, visit.host, b"", depth=visit.depth), page)
+        return found
+
+    return follow
