@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from lycosa.frontier.queue import BLOCK_ENTRIES
 from lycosa.frontier.rules import FrontierRules
@@ -269,3 +270,20 @@ class RunsContract:
         assert turns < 30
         assert {lease.target.deferred for lease in leases} == {WAITS}
         assert stage.frontier.counts().queued == 100
+
+    async def test_what_is_in_doubt_is_not_given_out_while_better_may_be_found(self, quick: Stage) -> None:
+        for _ in range(MANY // MAX_RUN - 1):
+            await settle_all(quick, await quick.take())
+        *others, last = await quick.take()
+        doubtful = [replace(page(f"a/doubt-{each}"), deferred=1 + each % WAITS) for each in range(MAX_RUN)]
+        await settle_all(quick, others[:1], discovered=doubtful)
+        await settle_all(quick, others[1:])
+        assert await quick.take() == []
+        await settle_all(quick, [last], discovered=[page("a/better")])
+        assert paths(await quick.take()) == ["better"]
+
+    async def test_what_waits_is_given_out_together_once_nothing_else_is(self, quick: Stage) -> None:
+        while (leases := await quick.take())[0].target.deferred == 0:
+            await settle_all(quick, leases, REFUSED, sent=False, deferred=WAITS)
+        assert len(leases) > 1
+        assert {lease.target.deferred for lease in leases} == {WAITS}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 
-from lycosa.model import Lease
+from lycosa.model import WAITS, Lease
 
 # Leases that wait longer are given back: their host got slow, and what is better may have been found meanwhile.
 MAX_WAIT_SECONDS = 5.0
@@ -42,7 +42,9 @@ class HostRun:
         """Whether the next visit may begin: its request may leave as soon as it does."""
         if not self.leases or self.is_closed:
             return False
-        if not self.leases[0][0].at_once:
+        lease = self.leases[0][0]
+        # What is left of those that wait for all others is judged by what each of them brought.
+        if not lease.at_once or lease.target.deferred >= WAITS:
             return not self.visiting
         return self.asking < self._connections and self.visiting < self._connections + READ_AHEAD
 

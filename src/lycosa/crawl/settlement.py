@@ -8,6 +8,7 @@ import msgspec
 
 from lycosa.model import (
     NO_REASON,
+    WAITS,
     Failure,
     Lease,
     Links,
@@ -127,6 +128,9 @@ def may_go_on(lease: Lease, settlement: Settlement) -> bool:
     Only the frontier knows how long a pause is; whatever might cause one, or change the rules, is left to it.
     """
     if settlement.robots is not None:
+        return False
+    if lease.target.deferred >= WAITS and settlement.outcome is not OutcomeKind.REFUSED:
+        # The others of its run wait until nothing else is left: what this one led to comes before them.
         return False
     match settlement.outcome:
         case OutcomeKind.REFUSED:

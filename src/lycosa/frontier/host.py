@@ -7,6 +7,7 @@ from collections.abc import Collection
 from lycosa.frontier.entries import mark_of, origin_under
 from lycosa.frontier.queue import HostQueue
 from lycosa.frontier.records import HostRecord, Lane
+from lycosa.frontier.rules import is_in_doubt
 from lycosa.frontier.spacing import Place
 from lycosa.url.domain import registered_domain
 
@@ -93,9 +94,13 @@ class Host:
         """Where the next target comes from that is not given out yet."""
         if not self.leased:
             return self.next_lane(closed)
+        may_bring_better = False  # something that is given out
         for lane in self.record.lanes:
-            if lane.mark not in closed and self.queue.has_more(lane):
-                return lane
+            if lane.mark in closed:
+                continue
+            if self.queue.has_more(lane):
+                return None if may_bring_better and is_in_doubt(lane.rank) else lane
+            may_bring_better = True
         return None
 
     def reopens_at(self, closed: Collection[str]) -> float | None:

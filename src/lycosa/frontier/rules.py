@@ -114,13 +114,18 @@ def rank_of(target: Target) -> int:
     return 1 + MAX_PRIORITY - min(max(target.priority, MIN_PRIORITY), MAX_PRIORITY)
 
 
+def is_in_doubt(rank: int) -> bool:
+    """Whether what has this rank goes behind whatever the pages before it may lead to."""
+    return rank > _CLASSES
+
+
 def is_last_first(rank: int, order: Order) -> bool:
     """Whether of this rank the newest is next.
 
     What is in doubt is looked at from both ends: what is near is worth more, so it comes first; and whether there is an
     end shows soonest where it is deepest.
     """
-    return order == "depth" if rank <= _CLASSES else rank == _CLASSES + 2
+    return rank == _CLASSES + 2 if is_in_doubt(rank) else order == "depth"
 
 
 class Again(NamedTuple):
