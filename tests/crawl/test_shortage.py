@@ -218,8 +218,8 @@ def test_enough_is_room_and_descriptors(tmp_path: Path, monkeypatch: pytest.Monk
     assert not has_enough(tmp_path)
     monkeypatch.undo()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    # The limit is on numbers, not on how many are open: what earlier tests left open may have high ones, with room below.
-    # Nor may any of that be collected, and so closed, before the question is put.
+    # The limit is on numbers, not on how many are open: what earlier tests left open may have high ones, with room
+    # below. Nor may any of that be collected, and so closed, before the question is put.
     gc.collect()
     gc.disable()
     taken = {int(number) for number in os.listdir("/proc/self/fd")}

@@ -58,13 +58,15 @@ class Site:
     endless: re.Pattern[str] | None = None
     # The URL of the same page without what changes nothing, such as a session id.
     plain: Callable[[str], str] = str
+    # The proper URL of what a page shows that has another name which nobody can tell from its URL.
+    shown: Callable[[str], str] = str
     hosts: frozenset[str] = frozenset()
     wild: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def good_page(self, url: str) -> str | None:
         """The page that must be found and that this URL shows."""
-        place = self.plain(url).partition("://")[2]
+        place = self.shown(self.plain(url)).partition("://")[2]
         return place if self.good.fullmatch(place) else None
 
     def is_endless(self, url: str) -> bool:

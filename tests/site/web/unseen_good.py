@@ -181,8 +181,14 @@ def php_board() -> Site:
         user = number_in(at, "u", 0)
         return frame.page("Profile", f"<p>member {user}</p>") if at.path == "/memberlist.php" else None
 
+    def shown(url: str) -> str:
+        base, _, post = url.partition("?p=")
+        topic = int(post) // 100 if post.isdecimal() else 0
+        return f"{base}?f={topic % forums}&t={topic}" if post else url
+
     total = sum(pages(topic) for topic in range(topics))
-    return make_site(frame, answer, good=r"/viewtopic\.php\?f=\d+(&start=[1-9]\d*)?&t=\d+", total=total, plain=in_order)
+    good = r"/viewtopic\.php\?f=\d+(&start=[1-9]\d*)?&t=\d+"
+    return make_site(frame, answer, good=good, total=total, plain=in_order, shown=shown)
 
 
 @unseen
