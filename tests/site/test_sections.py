@@ -201,13 +201,13 @@ def test_good_pages_on_lists_are_not_lost_to_made_up_ones_like_them() -> None:
 
     def shop(tail: str) -> list[str]:
         draw = random.Random(tail)
-        made = [f"/item/{draw.randrange(10**7, 10**8)}" for _ in range(6)]
+        made = [f"/item/{draw.randrange(10**6, 10**7)}" for _ in range(6)]
         if tail == "/":
             return [f"/list/{number}" for number in range(20)]
         number = int(tail.rpartition("/")[2])
         if tail.startswith("/list/"):
             return [f"/item/{number * 20 + each}" for each in range(20)]
-        return made if number >= 10**7 else made[:2]
+        return made if number >= 10**6 else made[:2]
 
     crawl = Crawl(shop).run()
     good = [tail for tail in crawl.visited if tail.startswith("/item/") and len(tail) < 12]
@@ -220,8 +220,8 @@ def test_good_pages_are_looked_at_although_made_up_ones_like_them_were_found_fir
     sections = Sections(PATIENCE, {})
     inner = chain("/item/1")
     for number in range(2 * PATIENCE):
-        here = chain(f"/item/{10**7 + number}")
-        found = [chain(f"/item/{10**8 + 6 * number + each}") for each in range(6)]
+        here = chain(f"/item/{10**5 + number}")
+        found = [chain(f"/item/{10**6 + 6 * number + each}") for each in range(6)]
         sections.learn(here, sections.verdict(here, 3, inner), 1.0, found, source=inner)
     assert sections.verdict(chain("/item/7"), 3, inner) is Soundness.SPENT
     listed = chain("/list/1")
@@ -232,6 +232,13 @@ def test_good_pages_are_looked_at_although_made_up_ones_like_them_were_found_fir
         sections.learn(here, verdicts[-1], 1.0, [inner], source=listed)
     assert verdicts == [Soundness.DOUBTFUL] * 16 + [Soundness.SOUND] * 24
     assert sections.verdict(chain("/item/7"), 3, inner) is Soundness.SPENT
+
+
+def test_made_up_names_with_longer_numbers_are_pages_of_another_kind() -> None:
+    assert chain("/item/12345") == chain("/item/7")
+    assert chain("/item/12345678")[:-1] == chain("/item/7")[:-1]
+    assert chain("/item/12345678")[-1] != chain("/item/7")[-1]
+    assert chain("/item/12345678") == chain("/item/20260101000000")
 
 
 def test_pages_found_elsewhere_are_not_sound_where_they_bring_nothing() -> None:

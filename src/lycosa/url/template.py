@@ -9,6 +9,8 @@ MAX_TEMPLATE_SEGMENTS = 8
 # Longer words are titles, even without a hyphen.
 _MIN_TITLE = 25
 _NUMBER = re.compile(r"[0-9]+")
+# What is counted has fewer digits: those are dates, moments, or drawn by lot, and another kind of page.
+_LONG_NUMBER = 8
 _UUID_CHARS = 36
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 _HEX = re.compile(r"(?=[0-9a-f]*[0-9])[0-9a-f]{8,}", re.IGNORECASE)
@@ -74,7 +76,7 @@ def shape_of(segment: str) -> str:
     if stem[: stem.find("-")].isalpha() and "." not in stem and "-" in stem and len(stem) != _UUID_CHARS:
         return ("{token}" if _NAMED_TOKEN.fullmatch(stem) else "{slug}") + extension
     if _NUMBER.fullmatch(stem):
-        return "{n}" + extension
+        return ("{n}" if len(stem) < _LONG_NUMBER else "{long}") + extension
     if _UUID.fullmatch(stem) or _HEX.fullmatch(stem):
         return "{hex}" + extension
     if _TOKEN.fullmatch(stem):
