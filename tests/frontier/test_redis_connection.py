@@ -307,7 +307,7 @@ async def test_a_server_that_is_busy_is_reached_all_the_same(server: RedisServer
 
 
 async def test_tls_where_there_is_none_is_the_operators_to_mend(server: RedisServer) -> None:
-    error = await refusal(f"rediss://127.0.0.1:{server.port}", seconds=0.5)
+    error = await refusal(f"rediss://127.0.0.1:{server.port}")
     assert isinstance(error, SettingsError)
     assert "does not speak TLS" in str(error)
 

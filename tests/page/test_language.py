@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import random
+import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lycosa.page import language
 from lycosa.page.language import language_of, primary_language
 from lycosa.simweb.words import SCRIPTS
 
@@ -112,3 +114,8 @@ def test_the_tables_do_without_the_model(language: str, text: str, monkeypatch: 
 @pytest.mark.parametrize("refused", ["\x00", "\x1b", "\x85", "\ufffe", "\udc80"])
 def test_what_the_model_refuses_does_not_hide_the_rest(refused: str) -> None:
     assert language_of(refused + TEXTS["de"] + refused) == "de"
+
+
+def test_no_text_that_can_be_printed_has_what_the_model_refuses() -> None:
+    for text in (f"a\n{chr(point)}" for point in range(sys.maxunicode + 1)):
+        assert language._accepted(text) == text.translate(language._REFUSED)

@@ -162,13 +162,18 @@ def _by_model(text: str, claim: str) -> str:
     if sum(map(str.isalpha, sample[: 4 * _MODEL_LETTERS])) < _MODEL_LETTERS and not _is_ideographic(sample):
         return ""
     try:
-        is_sure, _, found = pycld2.detect(sample.translate(_REFUSED).encode("utf-8", "replace"), isPlainText=True)
+        is_sure, _, found = pycld2.detect(_accepted(sample).encode("utf-8", "replace"), isPlainText=True)
     except pycld2.error:
         return ""
     codes = ["" if code == "un" or code.startswith("xx") else primary_language(code) for _, code, _, _ in found]
     if claim in _CLOSE.get(codes[0], ()) and claim in codes[1:]:
         return claim
     return codes[0] if is_sure else ""
+
+
+def _accepted(sample: str) -> str:
+    """The text without what the model refuses. Few texts have any of it, and none that can be printed has."""
+    return sample if sample.replace("\n", " ").isprintable() else sample.translate(_REFUSED)
 
 
 def _is_ideographic(sample: str) -> bool:
