@@ -367,6 +367,30 @@ def test_what_was_charged_more_goes_further_behind() -> None:
     assert doubts == [1, 1, 2, 2, 3, 3]
 
 
+def test_a_host_whose_many_folders_were_charged_a_little_each_is_looked_at_where_it_is_deepest() -> None:
+    def folders(tail: str) -> list[str]:
+        return [f"{tail}{name}{tail.count('/')}/" for name in ("red", "green", "blue", "grey")]
+
+    sections = Crawl(folders).run(most=160).sections
+    folder = chain("/red1/green2/blue3/grey4/")
+    section = sections.all[sections.finest(folder)]
+    assert section.charged < 16 <= sections.all["a.test"].total
+    assert sections.doubt_of(folder, chain("/red1/green2/blue3/")) == 2
+
+
+def test_a_tree_of_folders_with_its_files_at_the_bottom_is_whole() -> None:
+    def tree(tail: str) -> list[str]:
+        depth = tail.count("/")
+        if not tail.endswith("/"):
+            return []
+        names = random.Random(tail).sample("abcdefghijklmnopqrstuvwxyz", 4)
+        return [f"{tail}{name * depth}{'.html' if depth == 5 else '/'}" for name in names]
+
+    crawl = Crawl(tree).run()
+    assert sum(tail.endswith(".html") for tail in crawl.visited) == 4**5
+    assert not crawl.spent
+
+
 # ---- samples
 
 

@@ -230,14 +230,15 @@ class SiteJudge:
         sections = site.sections
         behind: dict[bytes, int] = {}
         source = visit.spot.chain
-        verdicts: dict[str, Soundness] = {}
+        verdicts: dict[str, tuple[Soundness, int]] = {}
         for target, chain in visit.found:
             name = sections.finest(chain)
-            verdict = verdicts.get(name)
-            if verdict is None:
-                verdict = verdicts[name] = sections.verdict(chain, target.depth, source)
+            if name not in verdicts:
+                verdict = sections.verdict(chain, target.depth, source)
+                verdicts[name] = verdict, sections.doubt_of(chain, source) if verdict is Soundness.DOUBTFUL else 0
+            verdict, doubt = verdicts[name]
             if verdict is Soundness.DOUBTFUL:
-                behind[target.fingerprint] = sections.doubt_of(chain, source)
+                behind[target.fingerprint] = doubt
             elif verdict is Soundness.SPENT and sections.is_sure(chain, source):
                 visit.left_out.append((target, self._refused(site, chain)))
             elif verdict is Soundness.SPENT:

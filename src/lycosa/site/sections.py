@@ -81,6 +81,8 @@ MAX_PROBES = 2
 MANY_FOLDERS = 3
 # What a section that has been charged this much leads to goes behind others in doubt, and then last.
 MUCH_CHARGED = (16, 64)
+# So does what is around it, if so much was charged to many parts of that together.
+MUCH_CHARGED_AROUND = 32
 # Pages found within a section and elsewhere that are enough to compare them, and how many fewer new URLs of the section
 # the latter lead to if they are of another kind.
 ENOUGH_FOUND, OUTER_SHARE = 16, 0.7
@@ -196,7 +198,24 @@ class Sections:
         if section.inner < ENOUGH_FOUND <= section.outer and _is_within(name, source):
             # Some are looked at in any case, to compare those with that were found elsewhere.
             return 0
-        return min(MAX_DOUBT, 1 + sum(section.charged >= charged for charged in MUCH_CHARGED))
+        much, very_much = MUCH_CHARGED
+        if section.charged >= very_much:
+            return MAX_DOUBT
+        return 2 if section.charged >= much or self._is_charged_all_over(section) else 1
+
+    def _is_charged_all_over(self, section: SiteSection) -> bool:
+        """Whether much was charged around a section, to no single part: a tree of folders shows its end at the bottom.
+
+        One maze makes no other part go further behind.
+        """
+        name = section.parent
+        while name != DOMAIN and (around := self.all.get(name)):
+            if around.total >= MUCH_CHARGED_AROUND:
+                most = max((part.total for part in self.all.values() if part.parent == name), default=0.0)
+                if around.total - most >= MUCH_CHARGED_AROUND:
+                    return True
+            name = around.parent
+        return False
 
     def wants_sample(self, chain: Chain, free: int = FREE_SAMPLES) -> bool:
         """Whether a URL that is held back is visited all the same."""
