@@ -7,7 +7,7 @@ What leaves the front of a lane leaves no trace in its block, only in the host's
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -138,20 +138,22 @@ class HostQueue:
 
     # ---- changing
 
-    def push(self, batch: Batch, target: Target, rank: int, entry: bytes) -> None:
-        """An entry joins its lane, behind all others."""
-        lane = self._find(mark := self._mark(target), rank) or self._new_lane(mark, rank)
-        key, block = b"", None
+    def lane_for(self, target: Target, rank: int) -> Lane:
+        """The lane that a target joins. A new one is empty: something must be pushed before anything else is done."""
+        return self._find(mark := self._mark(target), rank) or self._new_lane(mark, rank)
+
+    def push(self, batch: Batch, lane: Lane, entries: Sequence[bytes]) -> None:
+        """Entries join a lane, behind all others: however many they are, each block is written once."""
+        done = 0
         if lane.end > lane.first:
             block = self._blocks.get(key := self._key(lane, lane.end - 1))
-        if block and length_of(block) < BLOCK_ENTRIES:
-            block = longer_block(block, entry)
-        else:
-            key, block = self._key(lane, lane.end), encode_block([entry])
+            if block and (done := max(BLOCK_ENTRIES - length_of(block), 0)):
+                self._put(batch, key, longer_block(block, entries[:done]))
+        for start in range(done, len(entries), BLOCK_ENTRIES):
+            self._put(batch, self._key(lane, lane.end), encode_block(entries[start : start + BLOCK_ENTRIES]))
             lane.end += 1
-        self._put(batch, key, block)
-        lane.entries += 1
-        self._record.queued += 1
+        lane.entries += len(entries)
+        self._record.queued += len(entries)
 
     def give(self, spot: Spot) -> None:
         """An entry is given out: it is passed over until it is put back, and its spot is kept right."""
