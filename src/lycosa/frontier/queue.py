@@ -38,7 +38,7 @@ class Spot:
 class HostQueue:
     """Lanes of a record, and the blocks of them that are in memory. Changes go into the caller's batch."""
 
-    __slots__ = ("_blocks", "_entries", "_given", "_head", "_record")
+    __slots__ = ("_blocks", "_entries", "_given", "_given_of", "_head", "_record")
 
     def __init__(self, record: HostRecord) -> None:
         self._record = record
@@ -46,6 +46,7 @@ class HostQueue:
         self._head = b""  # key of the block whose entries are
         self._entries: list[msgspec.Raw] = []
         self._given: dict[bytes, list[Spot]] = {}  # spots that are given out, by their blocks
+        self._given_of: dict[int, int] = {}  # how many, by the numbers of their lanes
 
     # ---- what must be loaded
 
@@ -116,7 +117,7 @@ class HostQueue:
 
     def has_more(self, lane: Lane) -> bool:
         """Whether something of a lane is not given out."""
-        return lane.entries > sum(spot.lane is lane for spots in self._given.values() for spot in spots)
+        return lane.entries > self._given_of.get(lane.number, 0)
 
     def _entries_of(self, key: bytes) -> list[msgspec.Raw]:
         if key != self._head:
@@ -158,6 +159,7 @@ class HostQueue:
     def give(self, spot: Spot) -> None:
         """An entry is given out: it is passed over until it is put back, and its spot is kept right."""
         self._given.setdefault(self._key(spot.lane, spot.block), []).append(spot)
+        self._given_of[spot.lane.number] = self._given_of.get(spot.lane.number, 0) + 1
 
     def put_back(self, spot: Spot) -> None:
         """An entry that was given out is as the others again."""
@@ -166,6 +168,9 @@ class HostQueue:
             self._given[key].remove(spot)
             if not self._given[key]:
                 del self._given[key]
+            self._given_of[spot.lane.number] -= 1
+            if not self._given_of[spot.lane.number]:
+                del self._given_of[spot.lane.number]
 
     def remove(self, batch: Batch, spot: Spot) -> None:
         """An entry leaves: usually the first of its lane. Its block is in memory."""

@@ -104,7 +104,7 @@ class OriginState(msgspec.Struct, array_like=True, omit_defaults=True, gc=False)
     @property
     def closed_until(self) -> float:
         """When it may be asked again; 0 if it may be."""
-        return max(self.expires_at if self.is_pending else 0.0, self.rest_until)
+        return max(self.expires_at, self.rest_until) if self.is_pending else self.rest_until
 
 
 def rank_of(target: Target) -> int:
