@@ -145,6 +145,19 @@ def test_a_block_that_is_not_in_memory_has_no_next() -> None:
     assert stored.queue.tail_key(page("a/x"), lane.rank) == stored.queue.head_key(lane, is_last_first=True)
 
 
+@given(st.lists(st.integers(1, 3 * BLOCK_ENTRIES), min_size=1, max_size=4))
+def test_entries_join_together_as_they_would_one_by_one(portions: list[int]) -> None:
+    together, alone = Stored(), Stored()
+    for number, size in enumerate(portions):
+        targets = [page(f"a/{number}/{each}") for each in range(size)]
+        alone.push(*targets)
+        batch, rank = Batch(), rank_of(targets[0])
+        together.load(together.queue.tail_key(targets[0], rank))
+        together.queue.push(batch, together.queue.lane_for(targets[0], rank), [entry_of(each) for each in targets])
+        together.write(batch)
+        assert (together.rows, together.record) == (alone.rows, alone.record)
+
+
 def test_whoever_cannot_join_a_block_begins_one() -> None:
     stored = Stored()
     stored.push(page("a/1"))
