@@ -42,6 +42,20 @@ def test_loading_many_is_the_same_as_adding_each(sized) -> None:  # type: ignore
 
 
 @pytest.mark.parametrize("sized", LAYOUTS)
+def test_a_batch_is_answered_and_added_as_if_one_by_one(sized) -> None:  # type: ignore[no-untyped-def]
+    one, batched, marks = sized(300), sized(300), fingerprints(900, 5)
+    for start in range(0, len(marks), 90):
+        some = marks[start : start + 90]
+        assert batched.which_are_in(some) == [mark in one for mark in some]
+        batched.add_each(some)
+        for mark in some:
+            one.add(mark)
+        assert all(batched.which_are_in(some))
+    assert batched.which_are_in([]) == []
+    assert (batched.added, batched.to_bytes()) == (one.added, one.to_bytes())
+
+
+@pytest.mark.parametrize("sized", LAYOUTS)
 def test_the_measured_error_is_the_expected_one(sized) -> None:  # type: ignore[no-untyped-def]
     bloom = sized(100_000)
     bloom.add_many(b"".join(fingerprints(100_000, 3)))

@@ -56,7 +56,7 @@ class Stored:
         batch = Batch()
         for target in targets:
             self.load(self.queue.tail_key(target, rank_of(target)))
-            self.queue.push(batch, target, rank_of(target), entry_of(target))
+            self.queue.push(batch, self.queue.lane_for(target, rank_of(target)), [entry_of(target)])
         self.write(batch)
 
     def next_in(self, lane: Lane, *, is_last_first: bool = False) -> tuple[Spot, Target]:
@@ -145,12 +145,25 @@ def test_a_block_that_is_not_in_memory_has_no_next() -> None:
     assert stored.queue.tail_key(page("a/x"), lane.rank) == stored.queue.head_key(lane, is_last_first=True)
 
 
+@given(st.lists(st.integers(1, 3 * BLOCK_ENTRIES), min_size=1, max_size=4))
+def test_entries_join_together_as_they_would_one_by_one(portions: list[int]) -> None:
+    together, alone = Stored(), Stored()
+    for number, size in enumerate(portions):
+        targets = [page(f"a/{number}/{each}") for each in range(size)]
+        alone.push(*targets)
+        batch, rank = Batch(), rank_of(targets[0])
+        together.load(together.queue.tail_key(targets[0], rank))
+        together.queue.push(batch, together.queue.lane_for(targets[0], rank), [entry_of(each) for each in targets])
+        together.write(batch)
+        assert (together.rows, together.record) == (alone.rows, alone.record)
+
+
 def test_whoever_cannot_join_a_block_begins_one() -> None:
     stored = Stored()
     stored.push(page("a/1"))
     stored.queue.forget()
     batch = Batch()
-    stored.queue.push(batch, page("a/2"), rank_of(page("a/2")), entry_of(page("a/2")))
+    stored.queue.push(batch, stored.record.lanes[0], [entry_of(page("a/2"))])
     stored.write(batch)
     assert len(stored.rows) == 2
     assert [stored.pop(), stored.pop()] == ["a/1", "a/2"]
@@ -265,11 +278,11 @@ def test_an_origin_is_told_by_its_mark(host: str, is_secure: bool, port: int) ->
     assert origin_under(mark_of(origin, host), host) == origin
 
 
-@given(st.lists(st.integers(0, 1 << 40).map(encode), min_size=1, max_size=40))
-def test_a_block_grows_as_if_it_had_been_made_whole(entries: list[bytes]) -> None:
+@given(st.lists(st.integers(0, 1 << 40).map(encode), min_size=1, max_size=40), st.integers(1, 8))
+def test_a_block_grows_as_if_it_had_been_made_whole(entries: list[bytes], together: int) -> None:
     block = encode_block(entries[:1])
-    for entry in entries[1:]:
-        block = longer_block(block, entry)
+    for start in range(1, len(entries), together):
+        block = longer_block(block, entries[start : start + together])
     assert block == encode_block(entries)
     assert length_of(block) == len(entries)
     assert readable_block(block) == [Raw(entry) for entry in entries]

@@ -19,7 +19,7 @@ from lycosa.model import Refusal, Target, origin_of
 
 @dataclass(eq=False, repr=False)
 class Admission:
-    """First `prepare`, which reads; then `add`, as often as there is something."""
+    """First `prepare`, which reads; then `add`, as often as there is something; then, of all that is new, `join`."""
 
     _tables: Tables
     _max_queued: int  # per host; 0: any number
@@ -35,28 +35,47 @@ class Admission:
     ) -> set[bytes]:
         """Bring into memory what adding these takes. Returns which of the fingerprints are not known."""
         found = list(targets)
-        asked = list(dict.fromkeys([*(target.fingerprint for target in found if target.fingerprint), *marked]))
+        asked = list(dict.fromkeys([*(mark for target in found if (mark := target.fingerprint)), *marked]))
         known = await self._tables.known(asked) if asked else []
         fresh = {mark for mark, is_known in zip(asked, known, strict=True) if not is_known}
         new = [target for target in found if not target.fingerprint or target.fingerprint in fresh]
-        await self._hosts.load([*(target.host for target in new), *map(host_of_origin, origins)], batch)
+        await self._hosts.load([*{target.host: None for target in new}, *map(host_of_origin, origins)], batch)
         await self._backlog.load_tails(new)
         return fresh
 
-    async def add(self, batch: HostBatch, targets: Sequence[Target], fresh: set[bytes]) -> int:
-        """Queue what is new; probes, which may come again and again, always and first."""
+    async def add(self, batch: HostBatch, targets: Sequence[Target], fresh: set[bytes], joining: list[Target]) -> int:
+        """What is new, and probes, which may come again and again, are to join. Returns how many were new."""
+        if self._max_queued:
+            return await self._add_within_limit(batch, targets, fresh)
+        known, added = batch.known, 0
+        for target in targets:
+            if mark := target.fingerprint:
+                if mark not in fresh:
+                    continue
+                fresh.discard(mark)
+                known[mark] = True
+                added += 1
+            joining.append(target)
+        self._backlog.counts["known"] += added
+        return added
+
+    def join(self, batch: HostBatch, joining: Sequence[Target]) -> None:
+        """Queue all of these, each host and each block of its queue once."""
+        if joining:
+            self._backlog.enqueue(batch, joining)
+
+    async def _add_within_limit(self, batch: HostBatch, targets: Sequence[Target], fresh: set[bytes]) -> int:
+        """One after the other, since each may take the place of another; probes first."""
         added = 0
-        for target in sorted(targets, key=_is_page) if self._max_queued else targets:
-            host = None
+        for target in sorted(targets, key=_is_page):
             if target.fingerprint:
                 if target.fingerprint not in fresh:
                     continue
-                host = self._hosts.get(target.host)
-                if self._max_queued and not await self._make_room(batch, host, target):
+                if not await self._make_room(batch, self._hosts.get(target.host), target):
                     continue
                 self.mark(batch, target.fingerprint, fresh)
                 added += 1
-            self._backlog.enqueue(batch, host or self._hosts.get(target.host), target)
+            self._backlog.enqueue(batch, [target])
         return added
 
     def mark(self, batch: HostBatch, fingerprint: bytes, fresh: set[bytes]) -> None:

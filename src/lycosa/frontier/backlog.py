@@ -6,24 +6,35 @@ What cannot be read is set aside where it is met, and the crawl goes on.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from lycosa.clock import Clock
-from lycosa.frontier.entries import entry_of, length_of, readable_block, target_of
+from lycosa.frontier.entries import entry_under, length_of, mark_of, readable_block, target_of
 from lycosa.frontier.host import Host
 from lycosa.frontier.hosts import HostBatch, HostTable
 from lycosa.frontier.queue import Spot
 from lycosa.frontier.records import Lane, State, due_key, due_of, encode, readable_target
 from lycosa.frontier.rules import FrontierRules, is_last_first, rank_of
 from lycosa.frontier.tables import DELAYED, POISONED, QUEUE, Tables
-from lycosa.model import Target
+from lycosa.model import Target, origin_of
 
 logger = logging.getLogger(__name__)
 
 # Retries queued again by one call.
 MAX_WOKEN = 1_000
+
+
+class _Joining(NamedTuple):
+    """Targets of one origin and rank that join a queue together."""
+
+    host: Host
+    lane: Lane
+    mark: str  # of their origin
+    entries: list[bytes]
+    was_closed: bool  # nothing of the host could be asked before they came
 
 
 class Backlog:
@@ -57,10 +68,12 @@ class Backlog:
 
     async def load_tails(self, targets: Iterable[Target]) -> None:
         """The blocks that targets will join; their hosts are in memory."""
+        # One of each origin and rank: the others join the same lane.
+        several = {(origin_of(target.url), rank_of(target)): target for target in targets}
         await self.load_blocks(
             (host, key)
-            for target in targets
-            if (key := (host := self._hosts.get(target.host)).queue.tail_key(target, rank_of(target)))
+            for (_, rank), target in several.items()
+            if (key := (host := self._hosts.get(target.host)).queue.tail_key(target, rank))
         )
 
     async def load_heads(self, hosts: Iterable[Host], now: float) -> None:
@@ -103,18 +116,36 @@ class Backlog:
         known = list(targets)
         await self._hosts.load([target.host for target in known], batch)
         await self.load_tails(known)
-        for target in known:
-            self.enqueue(batch, self._hosts.get(target.host), target)
+        self.enqueue(batch, known)
 
-    def enqueue(self, batch: HostBatch, host: Host, target: Target) -> None:
-        was_closed = host.record.parked and host.reopens_at(host.closed(self._clock())) is not None
-        host.queue.push(batch, target, rank_of(target), entry_of(target))
-        self.counts["queued"] += 1
-        if was_closed and host.reopens_at(host.closed(self._clock())) is None:
-            # It need not wait for the robots.txt that all others of its host wait for.
-            self._hosts.unpark(batch, host, self._clock())
-        self._hosts.wait(batch, host)
-        batch.note(host)
+    def enqueue(self, batch: HostBatch, targets: Sequence[Target]) -> None:
+        """Targets join the queues of their hosts, which are in memory, in this order.
+
+        What is said of a host is said once, not for each of its targets: they are most of what a crawl writes.
+        """
+        joining: dict[tuple[str, int], _Joining] = {}
+        for target in targets:
+            url = target.url
+            path_at = url.find("/", 8)
+            origin, rank = url[:path_at] if path_at > 0 else url, rank_of(target)
+            its = joining.get((origin, rank))
+            if its is None:
+                its = joining[origin, rank] = self._joining(target, origin, rank)
+            its.entries.append(entry_under(target, origin, its.mark, rank))
+        for host, lane, _, entries, _ in joining.values():
+            host.queue.push(batch, lane, entries)
+        for host, _, _, _, was_closed in joining.values():
+            if was_closed and host.reopens_at(host.closed(self._clock())) is None:
+                # It need not wait for the robots.txt that all others of its host wait for.
+                self._hosts.unpark(batch, host, self._clock())
+            self._hosts.wait(batch, host)
+            batch.note(host)
+        self.counts["queued"] += len(targets)
+
+    def _joining(self, target: Target, origin: str, rank: int) -> _Joining:
+        host = self._hosts.get(target.host)
+        was_closed = bool(host.record.parked) and host.reopens_at(host.closed(self._clock())) is not None
+        return _Joining(host, host.queue.lane_for(target, rank), mark_of(origin, target.host), [], was_closed)
 
     def dequeue(self, batch: HostBatch, host: Host, spot: Spot) -> None:
         host.queue.remove(batch, spot)

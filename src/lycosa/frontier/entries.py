@@ -51,19 +51,24 @@ def origin_under(mark: str, host: str) -> str:
 
 def entry_of(target: Target) -> bytes:
     """A target as it stands in its queue."""
-    url, origin, rank = target.url, origin_of(target.url), rank_of(target)
-    # The class is the rank's, unless somebody asked for one that there is not.
-    is_usual = rank > 0 and target.priority == 1 + MAX_PRIORITY - rank
-    shared = _shared(url, target.referrer, len(origin))
+    origin = origin_of(target.url)
+    return entry_under(target, origin, mark_of(origin, target.host), rank_of(target))
+
+
+def entry_under(target: Target, origin: str, mark: str, rank: int) -> bytes:
+    """The same for whoever knows its origin, the mark of that, and its rank."""
+    url, referrer, priority = target.url, target.referrer, target.priority
+    shared = _shared(url, referrer, len(origin)) if referrer.startswith(origin) else 0
     return _encode(
         Entry(
-            mark_of(origin, target.host) + url[len(origin) :],
+            mark + url[len(origin) :],
             target.fingerprint,
             target.depth,
             shared,
-            target.referrer[shared:],
+            referrer[shared:] if shared else referrer,
             int(target.kind),
-            0 if is_usual else target.priority,
+            # The class is the rank's, unless somebody asked for one that there is not.
+            0 if priority == 1 + MAX_PRIORITY - rank and rank else priority,
             target.redirects,
             target.attempt,
             target.origin,
@@ -75,13 +80,11 @@ def entry_of(target: Target) -> bytes:
 
 
 def _shared(url: str, referrer: str, origin_length: int) -> int:
-    """How far the referrer is the beginning of the URL: all of it, to the last folder, to the end of the origin."""
+    """How far a referrer of the same origin begins as the URL does: all of it, to the last folder, to the origin."""
     if url.startswith(referrer):
         return len(referrer)
-    for length in (url.rfind("/") + 1, origin_length):
-        if referrer.startswith(url[:length]):
-            return length
-    return 0
+    folder = url.rfind("/") + 1
+    return folder if referrer.startswith(url[:folder]) else origin_length
 
 
 def target_of(entry: bytes | msgspec.Raw, host: str, rank: int) -> Target | None:
@@ -115,9 +118,9 @@ def encode_block(entries: Sequence[bytes | msgspec.Raw]) -> bytes:
     return _ARRAY + len(entries).to_bytes(2) + b"".join(entries)
 
 
-def longer_block(block: bytes, entry: bytes) -> bytes:
-    """A block with one entry more."""
-    return _ARRAY + (length_of(block) + 1).to_bytes(2) + block[_HEADER_BYTES:] + entry
+def longer_block(block: bytes, entries: Sequence[bytes]) -> bytes:
+    """A block with some entries more."""
+    return b"".join((_ARRAY, (length_of(block) + len(entries)).to_bytes(2), block[_HEADER_BYTES:], *entries))
 
 
 def length_of(block: bytes) -> int:

@@ -375,7 +375,8 @@ class HostTable:
 
     def next_ready(self, worker: int, now: float, limit: int) -> list[Host]:
         """Hosts that are likely among the next `limit` of this worker: so that what they need can be read at once."""
-        return [host for due, _, host in self._ready.get(worker, [])[:limit] if due <= now]
+        # A host of which visits end one by one stands there several times, and once only by right.
+        return [entry[2] for entry in self._ready.get(worker, [])[:limit] if entry[0] <= now and _is_valid(entry)]
 
     def ready(self, batch: HostBatch, worker: int, now: float) -> Iterator[Host]:
         """Hosts of this worker that may be asked, by the moment since when; each stands ready no more."""

@@ -7,7 +7,7 @@ What leaves the front of a lane leaves no trace in its block, only in the host's
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -38,7 +38,7 @@ class Spot:
 class HostQueue:
     """Lanes of a record, and the blocks of them that are in memory. Changes go into the caller's batch."""
 
-    __slots__ = ("_blocks", "_entries", "_given", "_head", "_record")
+    __slots__ = ("_blocks", "_entries", "_given", "_given_of", "_head", "_record")
 
     def __init__(self, record: HostRecord) -> None:
         self._record = record
@@ -46,6 +46,7 @@ class HostQueue:
         self._head = b""  # key of the block whose entries are
         self._entries: list[msgspec.Raw] = []
         self._given: dict[bytes, list[Spot]] = {}  # spots that are given out, by their blocks
+        self._given_of: dict[int, int] = {}  # how many, by the numbers of their lanes
 
     # ---- what must be loaded
 
@@ -116,7 +117,7 @@ class HostQueue:
 
     def has_more(self, lane: Lane) -> bool:
         """Whether something of a lane is not given out."""
-        return lane.entries > sum(spot.lane is lane for spots in self._given.values() for spot in spots)
+        return lane.entries > self._given_of.get(lane.number, 0)
 
     def _entries_of(self, key: bytes) -> list[msgspec.Raw]:
         if key != self._head:
@@ -138,24 +139,27 @@ class HostQueue:
 
     # ---- changing
 
-    def push(self, batch: Batch, target: Target, rank: int, entry: bytes) -> None:
-        """An entry joins its lane, behind all others."""
-        lane = self._find(mark := self._mark(target), rank) or self._new_lane(mark, rank)
-        key, block = b"", None
+    def lane_for(self, target: Target, rank: int) -> Lane:
+        """The lane that a target joins. A new one is empty: something must be pushed before anything else is done."""
+        return self._find(mark := self._mark(target), rank) or self._new_lane(mark, rank)
+
+    def push(self, batch: Batch, lane: Lane, entries: Sequence[bytes]) -> None:
+        """Entries join a lane, behind all others: however many they are, each block is written once."""
+        done = 0
         if lane.end > lane.first:
             block = self._blocks.get(key := self._key(lane, lane.end - 1))
-        if block and length_of(block) < BLOCK_ENTRIES:
-            block = longer_block(block, entry)
-        else:
-            key, block = self._key(lane, lane.end), encode_block([entry])
+            if block and (done := max(BLOCK_ENTRIES - length_of(block), 0)):
+                self._put(batch, key, longer_block(block, entries[:done]))
+        for start in range(done, len(entries), BLOCK_ENTRIES):
+            self._put(batch, self._key(lane, lane.end), encode_block(entries[start : start + BLOCK_ENTRIES]))
             lane.end += 1
-        self._put(batch, key, block)
-        lane.entries += 1
-        self._record.queued += 1
+        lane.entries += len(entries)
+        self._record.queued += len(entries)
 
     def give(self, spot: Spot) -> None:
         """An entry is given out: it is passed over until it is put back, and its spot is kept right."""
         self._given.setdefault(self._key(spot.lane, spot.block), []).append(spot)
+        self._given_of[spot.lane.number] = self._given_of.get(spot.lane.number, 0) + 1
 
     def put_back(self, spot: Spot) -> None:
         """An entry that was given out is as the others again."""
@@ -164,6 +168,9 @@ class HostQueue:
             self._given[key].remove(spot)
             if not self._given[key]:
                 del self._given[key]
+            self._given_of[spot.lane.number] -= 1
+            if not self._given_of[spot.lane.number]:
+                del self._given_of[spot.lane.number]
 
     def remove(self, batch: Batch, spot: Spot) -> None:
         """An entry leaves: usually the first of its lane. Its block is in memory."""

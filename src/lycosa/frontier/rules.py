@@ -48,6 +48,9 @@ MAX_CRASHES = 2
 _CLASSES = MAX_PRIORITY - MIN_PRIORITY + 1
 RANKS = 1 + _CLASSES + MAX_DOUBT + 1
 WAITING_RANK = RANKS - 1
+_LAST_CLASS = 1 + MAX_PRIORITY
+# A member of an enumeration is found by a call: this is asked for every link.
+_ROBOTS = Kind.ROBOTS
 
 
 class FrontierRules(msgspec.Struct, frozen=True):
@@ -101,17 +104,20 @@ class OriginState(msgspec.Struct, array_like=True, omit_defaults=True, gc=False)
     @property
     def closed_until(self) -> float:
         """When it may be asked again; 0 if it may be."""
-        return max(self.expires_at if self.is_pending else 0.0, self.rest_until)
+        return max(self.expires_at, self.rest_until) if self.is_pending else self.rest_until
 
 
 def rank_of(target: Target) -> int:
     """Where a target stands among those of its host: the smaller the sooner."""
-    if target.kind is Kind.ROBOTS:
+    if target.kind is _ROBOTS:
         # Before everything else: other hosts wait for it, and it needs no permission.
         return 0
     if target.deferred:
         return min(_CLASSES + target.deferred, WAITING_RANK)
-    return 1 + MAX_PRIORITY - min(max(target.priority, MIN_PRIORITY), MAX_PRIORITY)
+    priority = target.priority
+    if MIN_PRIORITY <= priority <= MAX_PRIORITY:
+        return _LAST_CLASS - priority
+    return _LAST_CLASS - min(max(priority, MIN_PRIORITY), MAX_PRIORITY)
 
 
 def is_in_doubt(rank: int) -> bool:

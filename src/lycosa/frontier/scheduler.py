@@ -95,7 +95,9 @@ class Scheduler:
         async with self._lock:
             batch = HostBatch()
             fresh = await self._admission.prepare(batch, targets)
-            added = await self._admission.add(batch, targets, fresh)
+            joining: list[Target] = []
+            added = await self._admission.add(batch, targets, fresh, joining)
+            self._admission.join(batch, joining)
             written = self._write_any(batch)
         await written
         if batch:

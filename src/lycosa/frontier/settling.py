@@ -63,20 +63,33 @@ class Settling:
             # All of them first: what one discovered must not take the place of another.
             if held.spot:
                 self._backlog.dequeue(batch, held.host, held.spot)
+        joining: list[Target] = []
         for held, settlement in ended:
-            await self._settle(batch, held, settlement, now, fresh)
+            await self._settle(batch, held, settlement, now, fresh, joining)
+        self._admission.join(batch, joining)
         # Only now: each host once, by all that its visits brought.
         for host in {id(held.host): held.host for held, _ in ended}.values():
             self._leases.go_on(batch, host, now)
 
     async def _settle(
-        self, batch: HostBatch, held: Held, settlement: Settlement, now: float, fresh: set[bytes]
+        self,
+        batch: HostBatch,
+        held: Held,
+        settlement: Settlement,
+        now: float,
+        fresh: set[bytes],
+        joining: list[Target],
     ) -> None:
         host, target, counts = held.host, held.target, self._backlog.counts
         if news := _news_of(held, settlement, now):
             self.learn(batch, news, now)
         if settlement.deferred:
-            await self._defer(batch, held, settlement, now, fresh)
+            if held.spot:
+                # Nothing was asked: it goes on waiting, further behind.
+                joining.append(replace(target, deferred=settlement.deferred))
+            self._unask(held)
+            self._note_site(batch, settlement)
+            await self._admission.add(batch, settlement.discovered, fresh, joining)
             return
         is_ban = self._rest(held, settlement, now)
         may_retry = settlement.may_retry or is_ban
@@ -98,17 +111,8 @@ class Settling:
             counts["aliases"] += mark in fresh
             self._admission.mark(batch, mark, fresh)
         if settlement.discovered:
-            await self._admission.add(batch, settlement.discovered, fresh)
+            await self._admission.add(batch, settlement.discovered, fresh, joining)
         host.turn += 1
-
-    async def _defer(self, batch: HostBatch, held: Held, settlement: Settlement, now: float, fresh: set[bytes]) -> None:
-        """Nothing was asked: it goes on waiting, further behind."""
-        if held.spot:
-            self._backlog.enqueue(batch, held.host, replace(held.target, deferred=settlement.deferred))
-        self._unask(held)
-        self._note_site(batch, settlement)
-        if settlement.discovered:
-            await self._admission.add(batch, settlement.discovered, fresh)
 
     def _leave_out(self, batch: HostBatch, settlement: Settlement, now: float, fresh: set[bytes]) -> None:
         """Targets that never wait: they are known, and why they were refused."""

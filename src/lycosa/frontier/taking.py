@@ -212,7 +212,7 @@ class Taking:
             elif _is_doubtful(host.record, target):
                 # Behind all others of its host: those tell whether it is in trouble.
                 backlog.dequeue(batch, host, spot)
-                backlog.enqueue(batch, host, replace(target, deferred=1))
+                backlog.enqueue(batch, [replace(target, deferred=1)])
             else:
                 return spot, target
         return None

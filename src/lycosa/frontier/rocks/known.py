@@ -83,8 +83,7 @@ class KnownUrls:
 
     def are_known(self, fingerprints: Sequence[bytes]) -> list[bool]:
         """Whether each of these is known."""
-        probable = self._filter
-        answers = [fingerprint in probable for fingerprint in fingerprints]
+        answers = self._filter.which_are_in(fingerprints)
         if not self._is_exact or True not in answers:
             return answers
         doubtful = [fingerprint for fingerprint, answer in zip(fingerprints, answers, strict=True) if answer]
@@ -102,10 +101,7 @@ class KnownUrls:
 
     def note(self, batch: Batch) -> None:
         """A batch was written. (Of a filter nothing can be taken out: it is the rows that forget.)"""
-        add = self._filter.add
-        for fingerprint, is_known in batch.known.items():
-            if is_known:
-                add(fingerprint)
+        self._filter.add_each([fingerprint for fingerprint, is_known in batch.known.items() if is_known])
 
     def save(self) -> None:
         """Leave the filter for the next start. Only right if nothing is written to the database after it."""
