@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lycosa.cli.arguments import add_folder_option, add_json_option, new_parser
+from lycosa.cli.graph_ranks import add_rank_options, show_coverage, show_ranks
 from lycosa.cli.printing import print_facts, print_json, print_table, say
 from lycosa.errors import SettingsError
 from lycosa.inspect.wording import visible_lines
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 _EXAMPLES = """\
   lycosa graph                                  degrees, the most linked pages
   lycosa graph --edges > edges.tsv
+  lycosa graph --pagerank --top 20
+  lycosa graph --coverage --reference wanted.txt
   lycosa graph --edges --hosts --format parquet --out hosts.parquet
 """
 _HOST = r"regexp_extract({}, '^https?://(\[[^]]*\]|[^/:?#]+)', 1)"
@@ -50,6 +53,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--format", choices=("tsv", "jsonl", "parquet"), default="tsv", help="of edges (default: tsv)")
     parser.add_argument("--out", type=Path, metavar="PATH", help="where edges go (default: standard output)")
     parser.add_argument("--top", type=int, default=10, metavar="N", help="most linked pages to show (default: 10)")
+    add_rank_options(parser)
     add_json_option(parser)
     parser.set_defaults(run=run)
 
@@ -62,12 +66,18 @@ def run(options: argparse.Namespace) -> int:
 
     if not options.edges and options.out:
         raise SettingsError("--out is for --edges")
+    if not options.coverage and (options.truth or options.reference):
+        raise SettingsError("--truth and --reference are for --coverage")
     with opened_folder(options.folder) as folder, connect(folder) as connection:
         connection.execute(_EDGES)
         connection.execute(_HOST_EDGES)
         try:
             if options.edges:
                 _write_edges(connection, options)
+            elif options.coverage:
+                show_coverage(connection, options)
+            elif options.pagerank or options.hits:
+                show_ranks(connection, options)
             else:
                 _show_degrees(connection, options)
         except duckdb.Error as error:

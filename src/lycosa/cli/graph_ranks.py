@@ -1,0 +1,86 @@
+"""What `lycosa graph` computes over a whole graph: PageRank, HITS, and how much of a web a crawl has covered."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lycosa.cli.printing import print_json, print_table
+from lycosa.errors import SettingsError
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+def add_rank_options(parser: argparse.ArgumentParser) -> None:
+    """The options of what is here."""
+    parser.add_argument("--pagerank", action="store_true", help="the pages with the highest PageRank")
+    parser.add_argument("--hits", action="store_true", help="the pages with the highest authority, and hubs")
+    parser.add_argument(
+        "--coverage", action="store_true", help="the share of pages, PageRank and authority found, over time"
+    )
+    parser.add_argument("--truth", type=Path, metavar="FILE", help="of a simulated web: what coverage is measured by")
+    parser.add_argument("--reference", type=Path, metavar="FILE", help="or a list of URLs, one on each line")
+
+
+def show_ranks(connection: duckdb.DuckDBPyConnection, options: argparse.Namespace) -> None:
+    """The pages (or hosts) that come first, by PageRank or by HITS."""
+    from lycosa.inspect.coverage import url_graph
+    from lycosa.inspect.ranks import hits, page_rank
+
+    graph = url_graph(connection, "host_edges" if options.hosts else "edges")
+    _say(f"{graph.edges.pages:,} pages, {len(graph.edges.sources):,} edges")
+    scores: dict[str, Any] = {}
+    if options.pagerank:
+        scores["pagerank"] = page_rank(graph.edges, _tell)
+    if options.hits:
+        scores["authority"], scores["hub"] = hits(graph.edges, _tell)
+    for name, values in scores.items():
+        top = values.argsort(kind="stable")[::-1][: max(0, options.top)].tolist()
+        if options.json:
+            print_json({name: [{"url": graph.urls[place], "score": float(values[place])} for place in top]})
+        else:
+            rows = [(f"{values[place]:.3g}", graph.urls[place]) for place in top]
+            print_table([name, "hosts" if options.hosts else "pages"], rows)
+
+
+def show_coverage(connection: duckdb.DuckDBPyConnection, options: argparse.Namespace) -> None:
+    """What was found over time, of a truth, of a list, or of all that the crawl knows of."""
+    from lycosa.inspect.coverage import coverage, true_graph, url_graph
+
+    if options.truth and options.reference:
+        raise SettingsError("--truth or --reference, not both")
+    if options.truth:
+        graph, targets = true_graph(options.truth)
+    else:
+        graph = url_graph(connection)
+        targets = _listed(options.reference) if options.reference else graph.urls
+    rows = coverage(connection, graph, targets, _tell)
+    if options.json:
+        print_json({"targets": len(set(targets)), "course": [row._asdict() for row in rows]})
+        return
+    shown = [
+        (f"{row.seconds:.1f}", row.found, *(f"{share:.1%}" for share in (row.pages, row.page_rank, row.authority)))
+        for row in rows
+    ]
+    title = f"of {len(set(targets)):,} target pages"
+    print_table(["seconds", "found", "of pages", "of PageRank", "of authority"], shown, title=title)
+
+
+def _listed(path: Path) -> list[str]:
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError as error:
+        raise SettingsError(f"--reference: {path} cannot be read: {error.strerror}") from None
+    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+
+
+def _tell(number: int, change: float) -> None:
+    if number % 10 == 0:
+        _say(f"round {number}: still changing by {change:.1e}")
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
