@@ -71,6 +71,8 @@ class Importance:
         self._visits = np.zeros(_HOSTS)
         self._income = np.zeros(_HOSTS)  # from other hosts
         self._hosts = 0
+        # Sums over the two, kept beside them: adding up 65,536 hosts at each call would cost more than all the rest.
+        self._all_visits = self._all_income = 0.0
 
     @property
     def size_bytes(self) -> int:
@@ -125,12 +127,13 @@ class Importance:
         hosts = (pages >> _HOST_SHIFT).astype(np.int64)
         self._hosts += int(np.count_nonzero(self._visits[np.unique(hosts)] == 0))
         np.add.at(self._visits, hosts[is_first], 1)
+        self._all_visits += float(is_first.sum())
         return had + self._rules.base * self._budgets(hosts)
 
     def _budgets(self, hosts: NDArray[np.int64]) -> NDArray[np.float64]:
         """From 1 down, as a host takes more visits than others' links to it bear out."""
-        visits = self._visits[hosts] / max(1.0, float(self._visits.sum()))
-        income = (self._income[hosts] + 1) / (float(self._income.sum()) + max(1, self._hosts))
+        visits = self._visits[hosts] / max(1.0, self._all_visits)
+        income = (self._income[hosts] + 1) / (self._all_income + max(1, self._hosts))
         return np.clip(self._rules.slack * income / np.maximum(visits, 1e-9), self._rules.least_budget, 1.0)
 
     def _gift(
@@ -163,6 +166,7 @@ class Importance:
             amounts = amounts.copy()
             amounts[is_foreign] *= self._freshness(gift.hosts[is_foreign], places[is_foreign])
             np.add.at(self._income, (gift.links[is_foreign] >> _HOST_SHIFT).astype(np.int64), amounts[is_foreign])
+            self._all_income += float(amounts[is_foreign].sum())
         gains = np.bincount(inverse, amounts, len(whose))
         is_own = own >= 0
         at = own[is_own]
