@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from lycosa.cli.printing import print_json, print_table
@@ -34,9 +36,9 @@ def show_ranks(connection: duckdb.DuckDBPyConnection, options: argparse.Namespac
     _say(f"{graph.edges.pages:,} pages, {len(graph.edges.sources):,} edges")
     scores: dict[str, Any] = {}
     if options.pagerank:
-        scores["pagerank"] = page_rank(graph.edges, _tell)
+        scores["pagerank"] = page_rank(graph.edges, _teller())
     if options.hits:
-        scores["authority"], scores["hub"] = hits(graph.edges, _tell)
+        scores["authority"], scores["hub"] = hits(graph.edges, _teller())
     for name, values in scores.items():
         top = values.argsort(kind="stable")[::-1][: max(0, options.top)].tolist()
         if options.json:
@@ -57,7 +59,7 @@ def show_coverage(connection: duckdb.DuckDBPyConnection, options: argparse.Names
     else:
         graph = url_graph(connection)
         targets = _listed(options.reference) if options.reference else graph.urls
-    rows = coverage(connection, graph, targets, _tell)
+    rows = coverage(connection, graph, targets, _teller())
     if options.json:
         print_json({"targets": len(set(targets)), "course": [row._asdict() for row in rows]})
         return
@@ -77,9 +79,17 @@ def _listed(path: Path) -> list[str]:
     return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
 
 
-def _tell(number: int, change: float) -> None:
-    if number % 10 == 0:
-        _say(f"round {number}: still changing by {change:.1e}")
+def _teller() -> Callable[[int, float], None]:
+    """Tells every second how far a computation is."""
+    told_at = monotonic()
+
+    def tell(number: int, change: float) -> None:
+        nonlocal told_at
+        if (now := monotonic()) - told_at >= 1:
+            told_at = now
+            _say(f"round {number}: still changing by {change:.1e}")
+
+    return tell
 
 
 def _say(text: str) -> None:
