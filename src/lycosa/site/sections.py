@@ -82,7 +82,7 @@ MANY_FOLDERS = 3
 # What a section that has been charged this much leads to goes behind others in doubt, and then last.
 MUCH_CHARGED = (16, 64)
 # So does what is around it, if so much was charged to many parts of that together.
-MUCH_CHARGED_AROUND = 32
+MUCH_CHARGED_AROUND = 64
 # Pages found within a section and elsewhere that are enough to compare them, and how many fewer new URLs of the section
 # the latter lead to if they are of another kind.
 ENOUGH_FOUND, OUTER_SHARE = 16, 0.7
