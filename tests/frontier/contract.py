@@ -19,8 +19,11 @@ from lycosa.policy.ring import Ring
 
 from .contract_bans import BansContract
 from .contract_deferred import DeferredContract
+from .contract_orders import OrdersContract
 from .contract_origins import OriginsContract
 from .contract_poison import PoisonContract
+from .contract_ranking import RankingContract
+from .contract_revisits import RevisitsContract
 from .contract_runs import RunsContract
 from .contract_spacing import SpacingContract
 from .stage import DAY, FakeClock, OpenFrontier, Stage, about, page, robots_for, rules_pending, rules_read
@@ -33,7 +36,17 @@ def urls(leases: list) -> set[str]:  # type: ignore[type-arg]
     return {lease.target.url.removeprefix("http://") for lease in leases}
 
 
-class FrontierContract(SpacingContract, OriginsContract, BansContract, PoisonContract, DeferredContract, RunsContract):
+class FrontierContract(
+    SpacingContract,
+    OriginsContract,
+    BansContract,
+    PoisonContract,
+    DeferredContract,
+    RunsContract,
+    RankingContract,
+    RevisitsContract,
+    OrdersContract,
+):
     """Inherit, and say how a frontier is opened."""
 
     can_forget = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any, Protocol
 
@@ -10,6 +10,7 @@ import pytest
 
 from lycosa.frontier.rules import FrontierRules
 from lycosa.model import Kind, Lease, OutcomeKind, RobotsNews, Settlement, Target, origin_of
+from lycosa.orders import Given
 from lycosa.ports import Duplicates, Frontier
 
 DAY = 86_400.0
@@ -19,6 +20,11 @@ class EmbeddedFrontier(Frontier, Duplicates, Protocol):
     def idle_until(self) -> float | None: ...
 
     async def readmit(self) -> int: ...
+
+    async def obey(self, given: Given, targets: Sequence[Target] = ...) -> str: ...
+
+    @property
+    def paused(self) -> str: ...
 
     def crawl_key(self) -> bytes: ...
 

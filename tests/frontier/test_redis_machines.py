@@ -22,6 +22,7 @@ from lycosa.frontier.rules import FrontierRules
 from lycosa.model import Kind, Lease, OutcomeKind, Settlement
 from lycosa.ports import Counts
 from lycosa.settings import Settings
+from lycosa.site_rules import SiteRules
 
 from .crew import WORKERS, Crew, Machine
 from .proxy import Proxy
@@ -578,6 +579,16 @@ async def test_other_settings_are_refused_unless_meant(address: str) -> None:
         await agree(Settings(frontier=address), ["http://y/"], set())
     changed, seeds = await agree(Settings(frontier=address + "&settings=update", max_pages=80), ["http://y/"], asked)
     assert (changed.max_pages, seeds) == (80, ["http://x/", "http://y/"])
+
+
+async def test_machines_agree_on_the_rules_of_sites_and_tell_no_secret(address: str) -> None:
+    asked, rules = {"site"}, {"x": SiteRules(delay_seconds=2.0, headers={"X-Key": "hush"})}
+    await agree(Settings(frontier=address, site=rules), ["http://x/"], asked)
+    second, _ = await agree(Settings(frontier=address), [], set())
+    assert second.site == rules
+    with pytest.raises(SettingsError, match="rules of sites differ") as refused:
+        await agree(Settings(frontier=address), [], asked)
+    assert "hush" not in str(refused.value)
 
 
 async def test_what_a_folder_remembers_is_not_asked_for(address: str) -> None:

@@ -166,7 +166,8 @@ async def test_the_view_tells_what_stands_in_the_tables(written: Written) -> Non
         counts = view.counts()
         assert (counts.known, counts.queued, counts.delayed, counts.hosts) == (8, 3, 2, 3)
         assert counts.stored == len(written.partitions)
-        assert {each.name for each in view.sums()} == {"queued", "queued, over all hosts", "delayed", "hosts", "known"}
+        names = {"queued", "queued, over all hosts", "delayed", "resting", "hosts", "known"}
+        assert {each.name for each in view.sums()} == names
         assert all(says == found for _, says, found in view.sums()), view.sums()
         host = view.host("a")
         assert host

@@ -11,6 +11,7 @@ from lycosa.frontier.backlog import Backlog
 from lycosa.frontier.host import Host
 from lycosa.frontier.hosts import HostBatch, HostTable
 from lycosa.frontier.poison import readable_history
+from lycosa.frontier.ranking import Ranking
 from lycosa.frontier.records import encode
 from lycosa.frontier.rules import Which, host_of_origin, rank_of, visited_target
 from lycosa.frontier.tables import HISTORY, Tables
@@ -25,6 +26,7 @@ class Admission:
     _max_queued: int  # per host; 0: any number
     _hosts: HostTable
     _backlog: Backlog
+    _ranking: Ranking
 
     async def prepare(
         self,
@@ -42,6 +44,17 @@ class Admission:
         await self._hosts.load([*{target.host: None for target in new}, *map(host_of_origin, origins)], batch)
         await self._backlog.load_tails(new)
         return fresh
+
+    async def rising(self, batch: HostBatch, risen: Sequence[Target], fresh: set[bytes]) -> list[Target]:
+        """Those that are to join their queues once more, further ahead; brings into memory what that takes."""
+        if not risen or not (rising := await self._ranking.rising(risen, fresh)):
+            return []
+        await self._hosts.load([*{target.host: None for target in rising}], batch)
+        if self._max_queued:
+            rising = [each for each in rising if self._hosts.get(each.host).record.queued < self._max_queued]
+        await self._backlog.load_tails(rising)
+        self._backlog.counts["moved_up"] += len(rising)
+        return rising
 
     async def add(self, batch: HostBatch, targets: Sequence[Target], fresh: set[bytes], joining: list[Target]) -> int:
         """What is new, and probes, which may come again and again, are to join. Returns how many were new."""
@@ -72,6 +85,7 @@ class Admission:
                 if target.fingerprint not in fresh:
                     continue
                 if not await self._make_room(batch, self._hosts.get(target.host), target):
+                    self._ranking.forget(target)
                     continue
                 self.mark(batch, target.fingerprint, fresh)
                 added += 1
@@ -105,7 +119,7 @@ class Admission:
             if is_lost:
                 self._backlog.counts[past.outcome.name.lower()] -= 1
                 # Asked for whatever it is: there is nothing here that could be unchanged.
-                past = replace(past, etag="", last_modified="", digest=b"")
+                past = replace(past, etag="", last_modified="", digest=b"", text=b"")
             batch.put(HISTORY, fingerprint, encode(replace(past, next_at=now)))
         await self._backlog.queue(batch, again)
         for target in closed:
@@ -133,6 +147,10 @@ class Admission:
         if spot is None or last is None or not last.fingerprint or last.visits:
             return False
         self._backlog.dequeue(batch, host, spot)
+        if counts["moved_up"] and (self._ranking.is_elsewhere(last) or await self._ranking.is_copy(last)):
+            counts["passed_over"] += 1
+            return True
+        self._ranking.forget(last)
         batch.known[last.fingerprint] = False
         counts["known"] -= 1
         return True

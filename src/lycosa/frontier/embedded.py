@@ -12,9 +12,12 @@ from typing import Any, TypeVar
 from lycosa.clock import Clock, steady_clock
 from lycosa.dedupe.comparison import Signature
 from lycosa.dedupe.memory import MemoryContentGroups
+from lycosa.figures import Durations
 from lycosa.frontier.claims import Claims
 from lycosa.frontier.memory import MemoryReader, MemoryTables
+from lycosa.frontier.obeying import is_pardoned
 from lycosa.frontier.poison import readable_history
+from lycosa.frontier.ranking import importance_for
 from lycosa.frontier.records import site_notes
 from lycosa.frontier.rules import FrontierRules, Which, is_for_revisit
 from lycosa.frontier.scheduler import Scheduler, read_state
@@ -22,6 +25,7 @@ from lycosa.frontier.spacing import NEVER, Spacing
 from lycosa.frontier.tables import CONTENTS, HISTORY, ROBOTS, SITES, Row, Tables
 from lycosa.frontier.taking import PagesAtMost
 from lycosa.model import History, Lease, Placement, Settlement, Target
+from lycosa.orders import Given, Pardon
 from lycosa.ports import Counts
 
 T = TypeVar("T")
@@ -43,8 +47,10 @@ class EmbeddedFrontier:
         key: bytes,
         rules: FrontierRules,
         clock: Clock | None = None,
+        durations: dict[str, Durations] | None = None,
     ) -> None:
         self.rules = rules
+        self.durations = durations or {}
         self._tables = tables
         self._rows = rows
         self._place = place
@@ -55,7 +61,7 @@ class EmbeddedFrontier:
         self._state = state = _at_once(read_state(tables))
         self.changes_found = state.changes  # as an earlier run left it
         # What an earlier run asked in its last moments is not known.
-        spacing = Spacing(rules.pace, clock() if state.epoch > 1 else NEVER)
+        spacing = Spacing(rules.pace, clock() if state.epoch > 1 else NEVER, delays=rules.delays)
         self._scheduler = Scheduler(
             tables,
             rules,
@@ -66,6 +72,7 @@ class EmbeddedFrontier:
             spacing=spacing,
             workers=range(max(1, rules.workers)),
             tell=self.tell,
+            importance=importance_for(rules),
         )
         _at_once(self._scheduler.open())
 
@@ -119,11 +126,18 @@ class EmbeddedFrontier:
         return readable_history(await self._value(HISTORY, url_fingerprint))
 
     async def readmit(self, which: Which = is_for_revisit, *, is_lost: bool = False) -> int:
-        """Queue what was visited before once more: for a revisit, or what is chosen. Returns how many."""
+        """Queue what was visited before once more: for a revisit, or what is chosen. Returns how many.
+
+        In a crawl that goes on without an end all that is for a revisit rests, from the first time on, until it is due.
+        """
+        is_taken_in = self.rules.is_continuous and which is is_for_revisit
+        if is_taken_in and self._scheduler.is_whole:
+            return 0
         rows, queued = iter(self._rows(HISTORY)), 0
         while some := list(islice(rows, READMITTED_TOGETHER)):
             queued += await self._scheduler.readmit(some, which, is_lost=is_lost)
             await asyncio.sleep(0)
+        self._scheduler.is_whole = self._scheduler.is_whole or is_taken_in
         await self._tables.durable()
         return queued
 
@@ -134,6 +148,18 @@ class EmbeddedFrontier:
         queued = await self._scheduler.readmit(rows, lambda _: True, is_lost=True)
         await self._tables.durable()
         return queued
+
+    async def obey(self, given: Given, targets: Sequence[Target] = ()) -> str:
+        """Carry out an order, once; of `AddSeeds` the targets come with it. Returns what came of it."""
+        pardoned = 0
+        if isinstance(given.order, Pardon):
+            pardoned = await self.readmit(is_pardoned(given.order.host))
+        return await self._scheduler.obey(given, targets, pardoned)
+
+    @property
+    def paused(self) -> str:
+        """Why an operator wants nothing begun; empty if nobody does."""
+        return self._scheduler.paused
 
     async def durable_changes(self) -> int:
         """How many batches were written in all runs; these are on the disk."""
@@ -202,4 +228,5 @@ def rocks_frontier(folder: Path, rules: FrontierRules, clock: Clock | None = Non
         seen_capacity=rules.seen_capacity,
         seen_error=rules.seen_error,
     )
-    return EmbeddedFrontier(tables, tables.rows, tables.group_of, tables.crawl_key(), rules, clock)
+    durations = {"sync": tables.syncs}
+    return EmbeddedFrontier(tables, tables.rows, tables.group_of, tables.crawl_key(), rules, clock, durations)

@@ -11,7 +11,7 @@ import msgspec
 
 from lycosa.frontier.poison import UNREADABLE
 from lycosa.frontier.rules import host_of_origin, rank_of
-from lycosa.model import MAX_PRIORITY, Kind, Target, origin_of
+from lycosa.model import MAX_PRIORITY, Kind, RequestParts, Target, origin_of
 
 
 class Entry(msgspec.Struct, array_like=True, omit_defaults=True, frozen=True, gc=False):
@@ -30,6 +30,7 @@ class Entry(msgspec.Struct, array_like=True, omit_defaults=True, frozen=True, gc
     crashes: int = 0
     visits: int = 0
     deferred: int = 0
+    request: RequestParts | None = None
 
 
 _ARRAY, _HEADER_BYTES = b"\xdc", 3
@@ -75,6 +76,7 @@ def entry_under(target: Target, origin: str, mark: str, rank: int) -> bytes:
             target.crashes,
             target.visits,
             target.deferred,
+            target.request,
         )
     )
 
@@ -107,6 +109,7 @@ def target_of(entry: bytes | msgspec.Raw, host: str, rank: int) -> Target | None
             fields.crashes,
             fields.visits,
             fields.deferred,
+            fields.request,
         )
     except (*UNREADABLE, ValueError):
         return None

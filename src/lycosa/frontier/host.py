@@ -7,7 +7,7 @@ from collections.abc import Collection
 from lycosa.frontier.entries import mark_of, origin_under
 from lycosa.frontier.queue import HostQueue
 from lycosa.frontier.records import HostRecord, Lane
-from lycosa.frontier.rules import is_in_doubt
+from lycosa.frontier.rules import FIRST_CLASS_RANK, LAST_CLASS_RANK, is_in_doubt
 from lycosa.frontier.spacing import Place
 from lycosa.url.domain import registered_domain
 
@@ -58,12 +58,24 @@ class Host:
 
     @property
     def rank(self) -> int:
-        """Of the best that is queued here."""
-        return self.record.lanes[0].rank
+        """Of the best that is queued here, as far as the operator does not favour the host."""
+        rank, policy = self.record.lanes[0].rank, self.record.policy
+        if policy is None or not FIRST_CLASS_RANK <= rank <= LAST_CLASS_RANK:
+            return rank
+        return min(max(rank - policy.priority, FIRST_CLASS_RANK), LAST_CLASS_RANK)
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether an operator wants nothing asked here."""
+        return self.record.policy is not None and self.record.policy.is_blocked
 
     def is_in_trouble(self, now: float) -> bool:
         """Whether it rests because of failures, or since none of its origins may be asked; not of politeness."""
-        return self.record.failures > 0 or (self.record.queued > 0 and self.reopens_at(self._shut(now)) is not None)
+        return (
+            self.record.failures > 0
+            or self.is_blocked
+            or (self.record.queued > 0 and self.reopens_at(self._shut(now)) is not None)
+        )
 
     def closed(self, now: float) -> Collection[str]:
         """Marks of the origins that may not be asked at present."""

@@ -292,10 +292,10 @@ class HostTable:
 
     # ---- ready hosts
 
-    def stand_ready(self, host: Host) -> None:
-        """Stand in the heap of a worker, if nobody is at it."""
+    def stand_ready(self, host: Host, at: float = 0.0) -> None:
+        """Stand in the heap of a worker, if nobody is at it; not before a time."""
         if not host.leased:
-            self._stand(host)
+            self._stand(host, at)
 
     def top_up(self, batch: HostBatch, host: Host) -> None:
         """A host of which leases are out stands ready for more, where it keeps no pause and few are left."""
@@ -323,14 +323,15 @@ class HostTable:
         return not host.record.failures and not self._pause_of(host)
 
     def _pause_of(self, host: Host) -> float:
-        record, pace = host.record, self._rules.pace
-        delay = delay_seconds(pace, record.fetch_seconds, record.crawl_delay_seconds)
+        record = host.record
+        pace = self._rules.pace_of(record.name)
+        delay = delay_seconds(pace, record.fetch_seconds, record.asked_delay_seconds)
         return slowed_seconds(pace, delay, record.slowdown)
 
-    def _stand(self, host: Host) -> None:
+    def _stand(self, host: Host, at: float = 0.0) -> None:
         if host.is_active and not host.is_ready:
             self._assignment.choose(host, lambda worker: len(self._ready[worker]))
-            self._push(host.owner, host.record.free_at, host)
+            self._push(host.owner, max(host.record.free_at, at), host)
 
     def _push(self, worker: int, due: float, host: Host) -> None:
         host.standing = next(self._ties)

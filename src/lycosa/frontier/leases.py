@@ -49,6 +49,7 @@ class LeaseTable:
 
     _held: OrderedDict[int, Held] = field(default_factory=OrderedDict)
     pages: int = 0  # how many of them may turn out to be pages
+    _marks: set[bytes] = field(default_factory=set)  # of what is leased
 
     def __len__(self) -> int:
         return len(self._held)
@@ -58,6 +59,10 @@ class LeaseTable:
 
     def get(self, token: int) -> Held | None:
         return self._held.get(token)
+
+    def has(self, fingerprint: bytes) -> bool:
+        """Whether a URL is leased."""
+        return fingerprint in self._marks
 
     def oldest(self) -> Held | None:
         return next(iter(self), None)
@@ -71,12 +76,14 @@ class LeaseTable:
             host.place = Place(host.domain, record.address, token)
             self._spacing.note(host.place, now)
         self._held[token] = held
+        self._marks.add(target.fingerprint)
         self.pages += target.kind is Kind.PAGE
         host.leased.add(token)
         if spot:
             host.queue.give(spot)
-        delay = delay_seconds(self._rules.pace, record.fetch_seconds, record.crawl_delay_seconds)
-        record.delay_seconds = slowed_seconds(self._rules.pace, delay, record.slowdown)
+        pace = self._rules.pace_of(record.name)
+        delay = delay_seconds(pace, record.fetch_seconds, record.asked_delay_seconds)
+        record.delay_seconds = slowed_seconds(pace, delay, record.slowdown)
         record.free_at = now + record.delay_seconds
         record.leased_epoch = self._epoch
         batch.note(host)
@@ -87,6 +94,7 @@ class LeaseTable:
         held = self._held.pop(token, None)
         if held:
             self._contents.end(token)
+            self._marks.discard(held.target.fingerprint)
             self.pages -= held.target.kind is Kind.PAGE
             held.host.leased.discard(token)
             if not held.host.leased:

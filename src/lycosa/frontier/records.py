@@ -13,6 +13,7 @@ from lycosa.ports import Counts
 
 FORMAT = 6
 _VERSION_BYTES = 8
+DAY_SECONDS = 86_400.0
 
 
 class Lane(msgspec.Struct, array_like=True, omit_defaults=True, gc=False):
@@ -25,6 +26,15 @@ class Lane(msgspec.Struct, array_like=True, omit_defaults=True, gc=False):
     gone: int = 0  # entries at the front of the first block that have left
     end: int = 0
     entries: int = 0
+
+
+class HostPolicy(msgspec.Struct, array_like=True, omit_defaults=True, frozen=True):
+    """What an operator wants of one host (see `orders.SetPolicy`)."""
+
+    delay_seconds: float = 0.0
+    pages_per_day: float = 0.0
+    priority: int = 0
+    is_blocked: bool = False
 
 
 class HostRecord(msgspec.Struct, array_like=True, omit_defaults=True, gc=False):
@@ -56,6 +66,32 @@ class HostRecord(msgspec.Struct, array_like=True, omit_defaults=True, gc=False):
     nearest: str = ""  # the region whose machines connect fastest; empty: not measured
     measured: dict[str, float] = {}  # how long it took the machines of each region to connect
     unsent: int = 0  # visits in a row that sent nothing
+    rates: float = 0.0  # believed rates of change of its pages, added up; and of how many (`policy.freshness.RatePool`)
+    rated: float = 0.0
+    price: float = 0.0  # what visits of it were worth lately, where its pauses let us make fewer than are due
+    policy: HostPolicy | None = None
+
+    @property
+    def asked_delay_seconds(self) -> float:
+        """The pause that its robots.txt or the operator asks for, the longer of them."""
+        if (policy := self.policy) is None:
+            return self.crawl_delay_seconds
+        by_budget = DAY_SECONDS / policy.pages_per_day if policy.pages_per_day else 0.0
+        return max(self.crawl_delay_seconds, policy.delay_seconds, by_budget)
+
+
+class Schedule(msgspec.Struct, array_like=True):
+    """What is kept of a crawl that visits its pages again: the price of a visit, and what is left of the budget."""
+
+    price: float = 0.0
+    visits: float = 0.0  # that made the price
+    rates: float = 0.0  # as of a host, but of all
+    rated: float = 0.0
+    left: float = 1.0  # visits that may be made at once, as of a moment
+    at: float = 0.0
+    share: float = 1.0  # of the budget, where others have the rest
+    is_whole: bool = False  # all that was visited before it was begun has a time
+    favour: float = 1.0  # how much more than a page's part of the budget each page here has, since it is worth more
 
 
 class State(msgspec.Struct, array_like=True, kw_only=True):
@@ -69,6 +105,8 @@ class State(msgspec.Struct, array_like=True, kw_only=True):
     waiting: list[int] = msgspec.field(default_factory=lambda: [0] * RANKS)  # hosts that wait or are active, by rank
     parked_at_ease: int = 0  # parked hosts that are in no trouble
     counts: Counts = Counts()
+    schedule: Schedule | None = None  # of a crawl that visits its pages again
+    paused: str = ""  # why an operator wants nothing begun
 
 
 encode = msgspec.msgpack.Encoder().encode

@@ -32,7 +32,9 @@ from lycosa.policy.politeness import (
     backoff_seconds,
     delay_seconds,
     is_host_trouble,
+    own_delay,
     slowed_seconds,
+    with_delay,
 )
 from lycosa.policy.priority import Order
 
@@ -48,6 +50,7 @@ MAX_CRASHES = 2
 _CLASSES = MAX_PRIORITY - MIN_PRIORITY + 1
 RANKS = 1 + _CLASSES + MAX_DOUBT + 1
 WAITING_RANK = RANKS - 1
+FIRST_CLASS_RANK, LAST_CLASS_RANK = 1, _CLASSES
 _LAST_CLASS = 1 + MAX_PRIORITY
 # A member of an enumeration is found by a call: this is asked for every link.
 _ROBOTS = Kind.ROBOTS
@@ -74,6 +77,16 @@ class FrontierRules(msgspec.Struct, frozen=True):
     region_rules: dict[str, str] = {}
     region_by: Literal["rules", "connect time"] = "rules"
     connections_per_host: dict[str, int] = {}  # of those that take more than one at a time
+    is_continuous: bool = False  # pages are visited again as they are due, without an end
+    pages_per_second: float = 0.0  # of such a crawl; 0: known pages about once a month, new ones at once
+    min_revisit_seconds: float = 3600.0
+    forget_seconds: float = 90 * 86_400.0  # from when a page was found gone
+    delays: dict[str, float] = {}  # of hosts, or of all below a name, that have a pause of their own
+    intervals: dict[str, float] = {}  # likewise, how soon their pages are visited again
+
+    def pace_of(self, host: str) -> Pace:
+        """How politely a host is asked."""
+        return with_delay(self.pace, own_delay(self.delays, host)) if self.delays else self.pace
 
     @property
     def is_lending(self) -> bool:
@@ -249,6 +262,8 @@ def history_of(target: Target, settlement: Settlement, now: float, due: float | 
         last_modified=settlement.last_modified,
         next_at=due or 0.0,
         group=settlement.group,
+        request=target.request,
+        text=settlement.text,
     )
 
 
@@ -276,6 +291,7 @@ def visited_target(past: History, fingerprint: bytes) -> Target:
         depth=past.depth,
         referrer=past.referrer,
         visits=past.visits,
+        request=past.request,
     )
 
 

@@ -23,13 +23,18 @@ from lycosa.frontier.backlog import Backlog
 from lycosa.frontier.claims import Contents
 from lycosa.frontier.hosts import HostBatch, HostTable
 from lycosa.frontier.leases import LeaseTable
+from lycosa.frontier.obeying import Obeying
+from lycosa.frontier.ranking import Ranking
 from lycosa.frontier.records import FORMAT, State, decode_state, encode
+from lycosa.frontier.revisits import Revisits
 from lycosa.frontier.rules import FrontierRules, Which, host_of_origin, is_for_revisit
 from lycosa.frontier.settling import Ended, Settling
 from lycosa.frontier.spacing import Spacing
 from lycosa.frontier.tables import META, Done, Tables
 from lycosa.frontier.taking import PageLimit, SiteVersions, Taking
 from lycosa.model import Lease, OutcomeKind, RobotsNews, Settlement, Target
+from lycosa.orders import AddSeeds, Given, Pardon
+from lycosa.policy.importance import Importance
 from lycosa.ports import Counts
 
 # A machine does not come back from a power cut sooner: shorter pauses need no fsync before the request.
@@ -49,7 +54,9 @@ class Scheduler:
     """The verbs of `ports.Frontier` for the hosts of one set of tables. Not ready before `open`.
 
     Whoever waits for leases is told by `tell` when there may be some, before what freed them is durable.
-    Of several schedulers in one crawl each has tokens of its own: those that leave `offset` when divided by `step`.
+    Of several schedulers in one crawl each has tokens of its own: those that leave `offset` when divided by `step`;
+    and a `share` of the budget, until `share_out`.
+    With an importance that decides the classes; `moves`: what waits moves up as it grows.
     """
 
     def __init__(
@@ -66,6 +73,9 @@ class Scheduler:
         tell: Callable[[], None] = lambda: None,
         offset: int = 0,
         step: int = 1,
+        importance: Importance | None = None,
+        moves: bool = True,
+        share: float = 1.0,
     ) -> None:
         self._tables = tables
         self._clock = clock
@@ -77,9 +87,15 @@ class Scheduler:
         self._hosts = hosts = HostTable(tables, rules, clock, state, spacing, Assignment(rules, workers))
         self._backlog = backlog = Backlog(tables, rules, clock, state, hosts)
         self.leases = leases = LeaseTable(rules, state.epoch, tokens, hosts, spacing, contents)
-        self._admission = admission = Admission(tables, rules.max_queued_per_host, hosts, backlog)
-        self._taking = Taking(tables, hosts, backlog, leases, limit, versions)
-        self._settling = Settling(rules, hosts, backlog, leases, admission, versions, contents)
+        max_queued = rules.max_queued_per_host
+        self._ranking = ranking = Ranking(tables, leases, importance, max_queued=max_queued, moves=moves)
+        self._admission = admission = Admission(tables, max_queued, hosts, backlog, ranking)
+        self._revisits = revisits = Revisits(tables, rules, clock, state, hosts, backlog, share)
+        self._taking = Taking(tables, hosts, backlog, leases, limit, versions, ranking, revisits)
+        self._obeying = Obeying(tables, clock, state, hosts, versions)
+        self._settling = Settling(
+            rules, hosts, backlog, leases, admission, versions, contents, ranking, tables, revisits
+        )
 
     async def open(self) -> None:
         """Begin: from now on the tables are ours."""
@@ -94,8 +110,9 @@ class Scheduler:
     async def add(self, targets: Sequence[Target]) -> int:
         async with self._lock:
             batch = HostBatch()
+            targets, risen = self._ranking.arrived(targets)
             fresh = await self._admission.prepare(batch, targets)
-            joining: list[Target] = []
+            joining = await self._admission.rising(batch, risen, fresh)
             added = await self._admission.add(batch, targets, fresh, joining)
             self._admission.join(batch, joining)
             written = self._write_any(batch)
@@ -108,8 +125,12 @@ class Scheduler:
         async with self._lock:
             now, batch = self._clock(), HostBatch()
             self.leases.end_late(batch, now)
+            if self._state.paused:
+                await self._write_any(batch)
+                return []
             await self._hosts.wake(batch, now)
             await self._backlog.wake(batch, now)
+            has_woken = await self._revisits.wake(batch, now) > 0 if self._taking.may_lease() else False
             # Written before anything else is read: who waits is looked up in the table.
             woken, batch = self._write_any(batch), HostBatch()
             await self._hosts.activate(batch, now)
@@ -117,6 +138,9 @@ class Scheduler:
             written = self._write_any(batch)
         await woken
         await written
+        if has_woken:
+            # They may be for another worker.
+            self._tell()
         given = [held for lease in leases if (held := self.leases.get(lease.token))]
         if any(held.host.record.free_at - now > REBOOT_SECONDS for held in given):
             await self._tables.durable()
@@ -156,13 +180,15 @@ class Scheduler:
         async with self._lock:
             batch, now = HostBatch(), self._clock()
             for token in tokens:
+                if held := self.leases.get(token):
+                    self._revisits.pay_back(held.target)
                 self.leases.take_back(batch, token, now)
             written = self._write_any(batch)
         await written
 
     def is_finished(self) -> bool:
         """Nothing is queued, leased or delayed here, or the page limit is reached and no lease is out."""
-        if self.leases:
+        if self.leases or self._state.paused or (self._revisits.is_on and self._taking.may_lease()):
             return False
         counts = self._backlog.counts
         return not self._taking.may_lease() or counts["queued"] + counts["delayed"] == 0
@@ -194,16 +220,58 @@ class Scheduler:
             written = self._write(batch)
         await written
 
+    @property
+    def paused(self) -> str:
+        """Why an operator wants nothing begun; empty if nobody does."""
+        return self._state.paused
+
+    async def obey(self, given: Given, targets: Sequence[Target] = (), pardoned: int = 0) -> str:
+        """Carry out an order, once; of `AddSeeds` the targets come with it. Returns what came of it."""
+        if await self._obeying.is_obeyed(given):
+            return ""
+        match given.order:
+            case AddSeeds():
+                result = f"{await self.add(targets):,} were new"
+            case Pardon():
+                result = f"{pardoned:,} URLs are queued again"
+            case _:
+                result = ""
+        async with self._lock:
+            batch = HostBatch()
+            result = await self._obeying.obey(batch, given, result)
+            written = self._write(batch)
+        await written
+        await self._tables.durable()
+        self._tell()
+        return result
+
     async def readmit(
         self, rows: Iterable[tuple[bytes, bytes]], which: Which = is_for_revisit, *, is_lost: bool = False
     ) -> int:
-        """Queue what was visited before once more, by its rows of the history. Returns how many."""
+        """Queue what was visited before once more, by its rows of the history. Returns how many.
+
+        What is for a revisit in a crawl that goes on without an end is queued when it is due.
+        """
         async with self._lock:
             batch = HostBatch()
-            queued = await self._admission.readmit(batch, rows, self._clock(), which, is_lost=is_lost)
+            if self._revisits.is_on and which is is_for_revisit and not is_lost:
+                queued = self._revisits.take_in(batch, rows, self._clock())
+            else:
+                free = await self._revisits.let_go(batch, rows)
+                queued = await self._admission.readmit(batch, free, self._clock(), which, is_lost=is_lost)
             written = self._write(batch)
         await written
         return queued
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all that was visited is queued, or rests until it is due: to be noted once it is."""
+        return self._state.schedule is not None and self._state.schedule.is_whole
+
+    @is_whole.setter
+    def is_whole(self, is_whole: bool) -> None:
+        if self._state.schedule:
+            self._state.schedule.is_whole = is_whole
 
     def counts(self) -> Counts:
         self._backlog.counts.update(hosts=self._state.hosts, leased=len(self.leases))
@@ -227,16 +295,28 @@ class Scheduler:
 
     def next_work_at(self, worker: int) -> float | None:
         """When there may be something to lease, if the page limit lets it."""
-        return _first(self._backlog.next_delayed_at, self._hosts.next_at(worker))
+        if self._state.paused:
+            return None
+        return _first(self._backlog.next_delayed_at, self._hosts.next_at(worker), self._revisits.next_at())
 
     def idle_until(self) -> float | None:
         """When the next retry or back-off ends, if nothing else is left to do; None while there is work."""
-        if self.leases or not self._hosts.are_all_in_trouble():
+        if self.leases or self._revisits.is_on or self._state.paused or not self._hosts.are_all_in_trouble():
             return None
         moment = _first(self._backlog.next_delayed_at, self._hosts.next_at())
         # Something is queued that no host knows of: its record was lost, and nothing will bring it back.
         is_stranded = moment is None and self._backlog.counts["queued"] > 0
         return math.inf if is_stranded else moment
+
+    @property
+    def state(self) -> State:
+        """How things stand."""
+        self._state.counts = self.counts()
+        return self._state
+
+    def share_out(self, pages: float, price: float) -> None:
+        """Take our part of the budget for visits (see `Revisits.share_out`)."""
+        self._revisits.share_out(pages, price)
 
     async def close(self) -> None:
         """Write how things stand. The tables are the caller's to close."""

@@ -11,7 +11,10 @@ from lycosa.frontier.backlog import Backlog
 from lycosa.frontier.claims import Contents
 from lycosa.frontier.hosts import HostBatch, HostTable
 from lycosa.frontier.leases import Held, LeaseTable
+from lycosa.frontier.poison import readable_history
+from lycosa.frontier.ranking import Ranking
 from lycosa.frontier.records import HostRecord, encode, pack_site
+from lycosa.frontier.revisits import Revisits
 from lycosa.frontier.rules import (
     FrontierRules,
     HostPause,
@@ -22,9 +25,9 @@ from lycosa.frontier.rules import (
     lost_robots,
     pause_after,
 )
-from lycosa.frontier.tables import HISTORY, ROBOTS, SITES
+from lycosa.frontier.tables import HISTORY, ROBOTS, SITES, Tables
 from lycosa.frontier.taking import SiteVersions
-from lycosa.model import NO_REASON, Kind, OutcomeKind, RobotsNews, Settlement, Target, origin_of
+from lycosa.model import NO_REASON, History, Kind, OutcomeKind, RobotsNews, Settlement, Target, origin_of
 from lycosa.policy.kin import kin_of, remember
 from lycosa.policy.politeness import Standing, delay_seconds, slowed_seconds
 
@@ -45,8 +48,12 @@ class Settling:
     _admission: Admission
     _versions: SiteVersions
     _contents: Contents
+    _ranking: Ranking
+    _tables: Tables
+    _revisits: Revisits
 
     async def settle(self, batch: HostBatch, ended: list[Ended], now: float) -> None:
+        ended, risen = self._ranked(ended)
         fresh = await self._admission.prepare(
             batch,
             [target for _, settlement in ended for target in settlement.discovered],
@@ -59,17 +66,26 @@ class Settling:
         await self._backlog.load_tails(
             replace(held.target, deferred=settlement.deferred) for held, settlement in ended if settlement.deferred
         )
+        joining = await self._admission.rising(batch, risen, fresh)
+        pasts = await self._pasts(ended)
         for held, _ in ended:
             # All of them first: what one discovered must not take the place of another.
             if held.spot:
                 self._backlog.dequeue(batch, held.host, held.spot)
-        joining: list[Target] = []
         for held, settlement in ended:
-            await self._settle(batch, held, settlement, now, fresh, joining)
+            past = pasts.get(held.target.fingerprint)
+            await self._settle(batch, held, settlement, now, fresh, joining, past)
         self._admission.join(batch, joining)
         # Only now: each host once, by all that its visits brought.
         for host in {id(held.host): held.host for held, _ in ended}.values():
             self._leases.go_on(batch, host, now)
+
+    def _ranked(self, ended: list[Ended]) -> tuple[list[Ended], list[Target]]:
+        """The same with what they discovered in its classes, and what waits and has risen."""
+        ranked = [(held, *self._ranking.settled(held.target, settlement)) for held, settlement in ended]
+        visited = {held.target.fingerprint for held, _ in ended}
+        risen = [target for _, _, its in ranked for target in its if target.fingerprint not in visited]
+        return [(held, settlement) for held, settlement, _ in ranked], risen
 
     async def _settle(
         self,
@@ -79,6 +95,7 @@ class Settling:
         now: float,
         fresh: set[bytes],
         joining: list[Target],
+        past: History | None,
     ) -> None:
         host, target, counts = held.host, held.target, self._backlog.counts
         if news := _news_of(held, settlement, now):
@@ -100,7 +117,12 @@ class Settling:
         else:
             counts[settlement.outcome.name.lower()] += 1
         if target.fingerprint:
-            batch.put(HISTORY, target.fingerprint, encode(history_of(target, settlement, now, due)))
+            row = history_of(target, settlement, now, due)
+            row = self._revisits.learn(host, target, past, row, settlement, now)
+            if not again:
+                row = self._revisits.rest(batch, host, target.fingerprint, row, now)
+            batch.put(HISTORY, target.fingerprint, encode(row))
+            self._revisits.settled(host, target)
         if settlement.outcome is OutcomeKind.STORED and settlement.digest:
             self._contents.keep(batch, settlement.digest, target.url)
         counts["fetched_bytes"] += settlement.body_bytes
@@ -113,6 +135,12 @@ class Settling:
         if settlement.discovered:
             await self._admission.add(batch, settlement.discovered, fresh, joining)
         host.turn += 1
+
+    async def _pasts(self, ended: list[Ended]) -> dict[bytes, History]:
+        """What was known of those that were visited before."""
+        marks = [held.target.fingerprint for held, _ in ended if held.target.visits and held.target.fingerprint]
+        rows = await self._tables.get(HISTORY, marks) if marks else []
+        return {mark: past for mark, raw in zip(marks, rows, strict=True) if (past := readable_history(raw))}
 
     def _leave_out(self, batch: HostBatch, settlement: Settlement, now: float, fresh: set[bytes]) -> None:
         """Targets that never wait: they are known, and why they were refused."""
@@ -144,8 +172,9 @@ class Settling:
         standing = Standing(record.failures, record.refusals, record.slowdown)
         kin = kin_of(target.url, target.referrer) if _tells_kin(record, target, settlement) else None
         is_probe = target.kind is Kind.PROBE
+        pace = self._rules.pace_of(record.name)
         pause = pause_after(
-            self._rules.pace, settlement, standing, record.crawl_delay_seconds, kin, record.given, is_probe=is_probe
+            pace, settlement, standing, record.asked_delay_seconds, kin, record.given, is_probe=is_probe
         )
         if pause is None:
             self._unask(held)
@@ -173,10 +202,11 @@ class Settling:
 
     def _close_origin(self, held: Held, settlement: Settlement, pause: HostPause, now: float) -> HostPause:
         """One origin of several fails again and again: it rests, and the others of its host go on."""
-        record, pace = held.host.record, self._rules.pace
+        record = held.host.record
+        pace = self._rules.pace_of(record.name)
         if state := record.origins.get(origin_of(held.target.url)):
             state.rest_until, state.trouble = now + pause.seconds, settlement.reason
-        delay = delay_seconds(pace, settlement.fetch_seconds, record.crawl_delay_seconds)
+        delay = delay_seconds(pace, settlement.fetch_seconds, record.asked_delay_seconds)
         seconds = slowed_seconds(pace, delay, pause.standing.slowdown)
         return replace(pause, seconds=seconds, standing=replace(pause.standing, failures=0))
 

@@ -5,14 +5,26 @@ Knows when each was last asked, and keeps only what was asked lately. The pauses
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from lycosa.policy.politeness import Pace
+from lycosa.url.domain import registered_domain
 
 # Between a lease and its request lies the worker's own haste, up to some hundredths of a second; two workers differ.
 ADDRESS_MARGIN = 1.1
 MIN_KEPT = 10_000
 NEVER = float("-inf")
+
+
+def shortest_by_domain(delays: Mapping[str, float]) -> dict[str, float]:
+    """The shortest pause that was chosen for any host of a registered domain."""
+    shortest: dict[str, float] = {}
+    for host, delay in delays.items():
+        domain = registered_domain(host)
+        shortest[domain] = min(delay, shortest.get(domain, delay))
+    return shortest
 
 
 class LastRequest(NamedTuple):
@@ -39,12 +51,21 @@ class Spacing:
     asked in that moment, since nobody knows what was. Several of them may share their `addresses`.
     """
 
-    def __init__(self, pace: Pace, begun_at: float = NEVER, addresses: dict[str, LastRequest] | None = None) -> None:
+    def __init__(
+        self,
+        pace: Pace,
+        begun_at: float = NEVER,
+        addresses: dict[str, LastRequest] | None = None,
+        delays: Mapping[str, float] = MappingProxyType({}),
+    ) -> None:
+        # Where the operator chose a shorter pause for a host, its domain and its address take it too.
+        self._own = shortest_by_domain(delays)
         self._host_gap = pace.min_delay_seconds
         self._domain_gap = pace.domain_gap_seconds
         self._address_gap = pace.address_gap_seconds * ADDRESS_MARGIN
         self._longest_gap = max(self._host_gap, self._address_gap)
-        self.shortest_gap = min((gap for gap in (self._domain_gap, self._address_gap) if gap), default=0.0)
+        gaps = (self._domain_gap, self._address_gap, *self._own.values())
+        self.shortest_gap = min((gap for gap in gaps if gap), default=0.0)
         self._unknown = LastRequest(begun_at, 0)
         self._domains: dict[str, LastRequest] = {}
         self._addresses = {} if addresses is None else addresses
@@ -56,10 +77,15 @@ class Spacing:
         if self._domain_gap:
             last = self._domains.get(domain, self._unknown)
             is_elsewhere = address and last.address and address != last.address
-            moment = last.at + (self._domain_gap if is_elsewhere else self._host_gap)
+            gap = self._domain_gap if is_elsewhere else self._host_gap
+            moment = last.at + self._at_most(gap, domain)
         if address and self._address_gap:
-            moment = max(moment, self._addresses.get(address, self._unknown).at + self._address_gap)
+            gap = self._at_most(self._address_gap, domain)
+            moment = max(moment, self._addresses.get(address, self._unknown).at + gap)
         return moment
+
+    def _at_most(self, gap: float, domain: str) -> float:
+        return min(gap, self._own.get(domain, gap)) if self._own else gap
 
     def note(self, place: Place, now: float) -> None:
         """A request goes out now."""
@@ -83,7 +109,7 @@ class Spacing:
         if not self._address_gap:
             return place
         last = self._addresses.get(address, self._unknown)
-        if last.token != place.token and last.at + self._address_gap > now:
+        if last.token != place.token and last.at + self._at_most(self._address_gap, place.domain) > now:
             return None
         self._undo_address(place.address, place.token)
         moved = place._replace(address=address)

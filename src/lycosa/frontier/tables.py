@@ -9,10 +9,12 @@ queue     host number (4) · lane (1) · block number (4)   -> a block of queued
 waiting   rank (1) · serial (7)                           -> host name; a host that has something queued      ordered
 parked    due (8) · host number (4) · in trouble (1)      -> host name; a host that rests for long            ordered
 delayed   due (8) · serial (7)                            -> Target to be queued again then                   ordered
+revisits  due (8) · fingerprint (8)                       -> nothing; a visited URL that is due again then    ordered
 history   fingerprint (8)                                 -> History of a URL that was visited
 robots    origin                                          -> the robots record, opaque
 sites     registered domain                               -> version (8) · the notes on it, opaque
 contents  digest                                          -> URL under which this content was stored first
+orders    id                                              -> Obeyed: what an operator wanted, and what came of it
 poisoned  table · : · key                                 -> a value that could not be read, set aside
 meta      state, format, key, seen
 and beside them the set of known URLs, by their fingerprints (8).
@@ -23,12 +25,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Generator, Iterator, Sequence
 from typing import Protocol
 
-HOSTS, QUEUE, WAITING, PARKED, DELAYED = "hosts", "queue", "waiting", "parked", "delayed"
-HISTORY, ROBOTS, SITES, CONTENTS, POISONED, META = "history", "robots", "sites", "contents", "poisoned", "meta"
+HOSTS, QUEUE, WAITING, PARKED, DELAYED, REVISITS = "hosts", "queue", "waiting", "parked", "delayed", "revisits"
+HISTORY, ROBOTS, SITES, CONTENTS, ORDERS = "history", "robots", "sites", "contents", "orders"
+POISONED, META = "poisoned", "meta"
 # Tables that can be scanned in the order of their keys, which have one length each; the others are only looked up.
-KEY_BYTES = {WAITING: 8, PARKED: 13, DELAYED: 15}
+KEY_BYTES = {WAITING: 8, PARKED: 13, DELAYED: 15, REVISITS: 16}
 ORDERED = tuple(KEY_BYTES)
-TABLES = (HOSTS, QUEUE, *ORDERED, HISTORY, ROBOTS, SITES, CONTENTS, POISONED, META)
+TABLES = (HOSTS, QUEUE, *ORDERED, HISTORY, ROBOTS, SITES, CONTENTS, ORDERS, POISONED, META)
 
 Row = tuple[bytes, bytes]
 

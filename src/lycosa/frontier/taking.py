@@ -15,7 +15,9 @@ from lycosa.frontier.hosts import HostBatch, HostTable
 from lycosa.frontier.leases import LeaseTable
 from lycosa.frontier.poison import readable_history
 from lycosa.frontier.queue import Spot
+from lycosa.frontier.ranking import Ranking
 from lycosa.frontier.records import HostRecord, Lane, site_version
+from lycosa.frontier.revisits import Revisits
 from lycosa.frontier.rules import WAITING_RANK, robots_target
 from lycosa.frontier.tables import HISTORY, SITES, Tables
 from lycosa.model import Kind, Lease, Target, Validators, origin_of
@@ -28,6 +30,10 @@ MAX_VERSIONS = 50_000
 MAX_TOGETHER = 512
 # What one look at a host passes over because it is poisoned or set aside.
 MAX_PASSED_OVER = 256
+# Until an operator takes a block back: the end of the year 9998.
+FAR_AWAY = 253_370_764_800.0
+# Hosts that wait for the budget look again one after the other, but not later than after so many visits.
+MAX_UNPAID = 64
 
 
 class PageLimit(Protocol):
@@ -88,8 +94,11 @@ class Taking:
     _leases: LeaseTable
     _limit: PageLimit
     _versions: SiteVersions
+    _ranking: Ranking
+    _revisits: Revisits
 
     _withheld: list[Host] = field(default_factory=list)  # that were ready, but the page limit did not let them
+    _unpaid: list[Host] = field(default_factory=list)  # the budget did not let them
     was_withheld: bool = False  # something, when leases were last asked for
 
     def may_lease(self) -> bool:
@@ -115,6 +124,9 @@ class Taking:
             self._hosts.stand_ready(host)
         self.was_withheld = bool(self._withheld)
         self._withheld.clear()
+        for place, host in enumerate(self._unpaid):
+            self._hosts.stand_ready(host, self._revisits.paid_at(1.0 + min(place, MAX_UNPAID)))
+        self._unpaid.clear()
         return leases
 
     async def _run(self, batch: HostBatch, host: Host, worker: int, now: float, limit: int) -> list[Lease]:
@@ -143,11 +155,17 @@ class Taking:
             return None
         if target.kind is Kind.PAGE and not self._limit.may_lease(self._backlog.pages, self._leases.pages):
             return None
+        if not self._revisits.may_lease(target, now):
+            return None
         return await self._give(batch, host, target, spot, worker, now)
 
     async def _lease(self, batch: HostBatch, host: Host, worker: int, now: float) -> Lease | None:
         """The next of a host's queue, or a robots.txt; None if the host has nothing to give at present."""
         record = host.record
+        if host.is_blocked:
+            if not host.leased:
+                self._hosts.park(batch, host, FAR_AWAY)
+            return None
         if record.lanes and host.rank == WAITING_RANK and not self._hosts.is_dry(now):
             if not host.leased:
                 self._hosts.hold_back(batch, host)
@@ -173,12 +191,16 @@ class Taking:
         if target.kind is Kind.PAGE and not self._limit.may_lease(self._backlog.pages, self._leases.pages):
             self._withheld.append(host)
             return None
+        if not self._revisits.may_lease(target, now):
+            self._unpaid.append(host)
+            return None
         return await self._give(batch, host, target, spot, worker, now)
 
     async def _give(
         self, batch: HostBatch, host: Host, target: Target, spot: Spot | None, worker: int, now: float
     ) -> Lease:
         state = host.record.origins.get(origin_of(target.url)) if target.kind is not Kind.ROBOTS else None
+        self._revisits.pay(host, target)
         validators, version = await self._validators(target), await self._versions.of(host.domain)
         held = self._leases.give(batch, host, target, spot, worker, now)
         return Lease(
@@ -206,6 +228,9 @@ class Taking:
                 await backlog.drop_block(batch, host, lane)
             elif target is None:
                 backlog.drop_entry(batch, host, spot)
+            elif backlog.counts["moved_up"] and await self._ranking.is_copy(target):
+                backlog.dequeue(batch, host, spot)
+                backlog.counts["passed_over"] += 1
             elif due := _waits_until(host.record, target, now):
                 backlog.dequeue(batch, host, spot)
                 backlog.delay(batch, target, due)
@@ -223,7 +248,7 @@ class Taking:
             return None
         (raw,) = await self._tables.get(HISTORY, [target.fingerprint])
         past = readable_history(raw)
-        return Validators(past.etag, past.last_modified, past.digest) if past else None
+        return Validators(past.etag, past.last_modified, past.digest, past.text) if past else None
 
 
 def _waits_until(record: HostRecord, target: Target, now: float) -> float:

@@ -17,6 +17,7 @@ from lycosa.frontier.entries import mark_of, readable_block, target_of
 from lycosa.frontier.poison import UNREADABLE, readable_history
 from lycosa.frontier.records import (
     HostRecord,
+    Schedule,
     State,
     block_key,
     decode_state,
@@ -31,14 +32,17 @@ from lycosa.frontier.tables import (
     HISTORY,
     HOSTS,
     META,
+    ORDERS,
     PARKED,
     QUEUE,
+    REVISITS,
     ROBOTS,
     SITES,
     WAITING,
     Reader,
 )
 from lycosa.model import History, Note, Reason, Target
+from lycosa.orders import Obeyed
 from lycosa.policy.balance import coefficient_of_variation
 from lycosa.ports import Counts
 
@@ -126,6 +130,17 @@ class Shares(msgspec.Struct, frozen=True):
         return coefficient_of_variation(self.requests)
 
 
+class ServerFigures(msgspec.Struct, frozen=True):
+    """What a server says of itself that keeps a shared frontier."""
+
+    address: str
+    used_bytes: int
+    max_bytes: int  # 0: no limit
+    commands_per_second: float
+    cpu_seconds: float
+    clients: int
+
+
 class Agreed(NamedTuple):
     """The settings and seeds that all machines go by; empty before the first has joined."""
 
@@ -148,12 +163,14 @@ class CrawlView:
         shares: Shares | None = None,
         agreed: Agreed | None = None,
         key: bytes = b"",
+        servers: Callable[[], list[ServerFigures]] = list,
     ) -> None:
         self._readers = readers
         self._partition_of = partition_of
         self.crew = crew
         self.shares = shares
         self.agreed = agreed
+        self.servers = servers  # how they are doing that keep the tables; none where a folder does
         self._key = key  # of all partitions; without one, it is in their table
 
     def close(self) -> None:
@@ -200,6 +217,7 @@ class CrawlView:
             Sum("queued, over all hosts", by_host, in_blocks),
             Sum("delayed", counts.delayed, delayed),
             Sum("hosts", counts.hosts, hosts),
+            Sum("resting", counts.resting, sum(_count(reader.rows(REVISITS)) for reader in self._readers)),
         ]
         if self.is_exact:
             sums.append(Sum("known", counts.known, sum(reader.count_known() for reader in self._readers)))
@@ -209,10 +227,28 @@ class CrawlView:
         """How many known URLs are neither queued nor delayed, and have no history either. By counting."""
         known = sum(reader.count_known() for reader in self._readers)
         visited = sum(_count(reader.rows(HISTORY)) for reader in self._readers)
+        counts = self.counts()
         waiting = (target for targets in (self.queued(), (each for _, each in self.retries())) for target in targets)
         # One that was visited before has a history.
-        new = sum(1 for target in waiting if target.fingerprint and not target.visits)
-        return known - self.counts().aliases - visited - new
+        marks = (target.fingerprint for target in waiting if target.fingerprint and not target.visits)
+        if counts.moved_up == counts.passed_over:
+            new = sum(1 for _ in marks)
+        else:
+            # Some stand in the queue twice, and some of those were visited.
+            distinct = set(marks)
+            for reader in self._readers:
+                distinct.difference_update(key for key, _ in reader.rows(HISTORY))
+            new = len(distinct)
+        return known - counts.aliases - visited - new
+
+    def orders(self) -> list[Obeyed]:
+        """What operators wanted, as it was carried out; the oldest first, each once."""
+        rows = {name: raw for reader in self._readers for name, raw in reader.rows(ORDERS)}
+        return [msgspec.json.decode(raw, type=Obeyed) for _, raw in sorted(rows.items())]
+
+    def paused(self) -> str:
+        """Why an operator wants nothing begun; empty if nobody does."""
+        return next((state.paused for state in self._states() if state.paused), "")
 
     # ---- hosts
 
@@ -256,8 +292,12 @@ class CrawlView:
         return readable_history(self._get(host, HISTORY, fingerprint))
 
     def histories(self) -> Iterator[History]:
+        return (past for _, past in self.history_rows())
+
+    def history_rows(self) -> Iterator[tuple[bytes, History]]:
+        """What is known of all visited URLs, by their fingerprints."""
         rows = (row for reader in self._readers for row in reader.rows(HISTORY))
-        return (past for _, raw in rows if (past := readable_history(raw)))
+        return ((mark, past) for mark, raw in rows if (past := readable_history(raw)))
 
     def is_known(self, host: str, fingerprint: bytes) -> bool:
         return self._readers[self._partition_of(host)].known([fingerprint])[0]
@@ -269,6 +309,11 @@ class CrawlView:
     def site(self, domain: str) -> bytes:
         """The notes on a registered domain; empty if there are none."""
         return site_notes(self._get(domain, SITES, domain.encode()))
+
+    def schedule(self, host: str) -> Schedule | None:
+        """What is known of all visits that are made again, where a host is; None if none are."""
+        (raw,) = self._readers[self._partition_of(host)].get(META, [b"state"])
+        return decode_state(raw).schedule if raw else None
 
     # ---- looking
 

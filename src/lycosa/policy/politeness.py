@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
+from functools import lru_cache
 
 import msgspec
+from msgspec.structs import replace
 
 MAX_RETRY_AFTER_SECONDS = 7 * 86_400.0
 # Five failures in a row open the circuit: the host rests, then one probe decides.
@@ -42,6 +45,26 @@ class Pace(msgspec.Struct, frozen=True):
     def domain_gap_seconds(self) -> float:
         """From one request to the next in one registered domain."""
         return min(self.domain_delay_seconds, self.min_delay_seconds)
+
+
+def own_delay(delays: Mapping[str, float], host: str) -> float | None:
+    """The pause that the operator chose for a host, by its name or the longest end of it; None if there is none."""
+    if not delays:
+        return None
+    while host:
+        if (delay := delays.get(host)) is not None:
+            return delay
+        host = host.partition(".")[2]
+    return None
+
+
+@lru_cache(maxsize=1024)
+def with_delay(pace: Pace, delay: float | None) -> Pace:
+    """How politely a host is asked for which the operator chose a pause of its own."""
+    if delay is None:
+        return pace
+    longest = max(delay, pace.max_delay_seconds)
+    return replace(pace, min_delay_seconds=delay, max_delay_seconds=longest, delay_factor=0.0)
 
 
 class HostAnswer(Enum):

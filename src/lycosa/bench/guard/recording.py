@@ -16,11 +16,14 @@ from urllib.parse import urlsplit
 
 from lycosa.clock import steady_clock
 from lycosa.crawl.dispatcher import CentralDispatcher, LocalDispatcher
+from lycosa.crawl.extraction import Extraction
+from lycosa.crawl.logins import Logins
 from lycosa.crawl.settlement import postponement_of, settlement_of
 from lycosa.crawl.visit import Visitor
 from lycosa.frontier.embedded import memory_frontier
 from lycosa.frontier.rules import FrontierRules
-from lycosa.model import Kind, Lease, Response, Target
+from lycosa.hooks import Hooks
+from lycosa.model import Kind, Lease, RequestParts, Response, Target
 from lycosa.outcome import Deferred, Postponed, Stored
 from lycosa.policy.politeness import Pace
 from lycosa.ports import NoWatchdog
@@ -31,6 +34,7 @@ from lycosa.simweb.layout import Layout
 from lycosa.simweb.render import Renderer
 from lycosa.simweb.robots import robots_text
 from lycosa.simweb.web import url_of
+from lycosa.site_rules import NO_RULES
 from lycosa.url.canonical import ParsedUrl, parse
 from lycosa.url.fingerprint import Fingerprinter
 from lycosa.wiring.worker import digester, make_discovery, make_judge, page_parser
@@ -81,7 +85,13 @@ class RecordedFetcher:
     async def close(self) -> None: ...
 
     async def fetch(
-        self, url: str, *, address: str = "", headers: Sequence[tuple[str, str]] = (), max_body_bytes: int | None = None
+        self,
+        url: str,
+        *,
+        address: str = "",
+        headers: Sequence[tuple[str, str]] = (),
+        max_body_bytes: int | None = None,
+        parts: RequestParts | None = None,
     ) -> Response:
         """The page at this URL, or robots.txt, or a 404."""
         self._fetched += 1
@@ -115,10 +125,12 @@ async def record(plan: WebPlan, pages: int) -> Recording:
     seeds = [_target(url_of(layout, PORT, PageRef(host, 0))) for host in range(plan.hosts)]
     discovery = make_discovery(SETTINGS, [], KEY)
     judge = make_judge(SETTINGS, [], KEY, dispatcher)
-    robots_cache = RobotsCache(dispatcher, AGENT, 86_400.0, 3)
+    robots_cache, fetcher = RobotsCache(dispatcher, AGENT, 86_400.0, 3), RecordedFetcher(plan)
     visitor = Visitor(
-        RecordedFetcher(plan), robots_cache, judge, page_parser(SETTINGS), discovery, digester(SETTINGS), dispatcher,
+        fetcher, robots_cache, judge, page_parser(SETTINGS), discovery, digester(SETTINGS), dispatcher,
         clock, max_redirects=5, watchdog=NoWatchdog(), spaces_addresses=False,
+        extraction=Extraction(discovery, NO_RULES, Hooks()), hooks=Hooks(),
+        logins=Logins(NO_RULES, Path(), fetcher, robots_cache, FREE_PACE, clock),
     )  # fmt: skip
     recording = Recording(dispatcher, seeds)
     await frontier.add(seeds)

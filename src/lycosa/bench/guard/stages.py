@@ -24,7 +24,7 @@ from lycosa.crawl.settlement import settlement_of, visit_row
 from lycosa.dedupe.signature import signature_of
 from lycosa.frontier.embedded import rocks_frontier
 from lycosa.frontier.rules import FrontierRules
-from lycosa.model import Kind, Lease, OutcomeKind, RobotsNews, Settlement, Target, Texts
+from lycosa.model import Kind, Lease, OutcomeKind, RobotsNews, Settlement, Target, texts_of
 from lycosa.page.digest import telling_text
 from lycosa.page.language import language_of
 from lycosa.robots.cache import RobotsCache
@@ -112,7 +112,7 @@ def _links(name: str, recording: Recording) -> Costs:
 
     def work() -> None:
         for target, page in pages:
-            _, found = discovery.of_page(target, page)
+            found = discovery.of_page(target, page).new
             discovery.remembered.add(each.fingerprint for each in found)
 
     return _timed(name, len(pages), work)
@@ -173,9 +173,9 @@ def table_rows(material: Recordings) -> Costs:
 
         def work() -> None:
             for lease, stored in pages:
-                visit, _, page, links = visit_row(lease, stored, 0.0)
+                visit, _, page, links, *_ = visit_row(lease, stored, 0.0)
                 assert page is not None, "it was stored"
-                part.add(visit, Texts(page.text, page.content, page.comments), links)
+                part.add(visit, texts_of(page), links)
             part.write(part.take())
             part.finish()
 

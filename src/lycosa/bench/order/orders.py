@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from lycosa.bench.order.graph import LinkGraph
 from lycosa.inspect.ranks import EdgeList, page_rank
 from lycosa.policy.importance import HIGHEST, LOWEST, Importance, VisitedPage
+from lycosa.url.remembered import SENT_AGAIN
 
 Ranks = NDArray[np.float64]
 Sequence = Iterator[int]
@@ -100,31 +101,35 @@ def best(graph: LinkGraph, ranks: Ranks) -> Sequence:
 
 
 def ours(graph: LinkGraph, importance: Importance, moves: list[int] | None = None) -> Sequence:
-    """By the classes that an importance gives; `moves` takes in how often one that waits moved up."""
+    """By the classes that an importance gives; `moves` takes in how often one that waits moved up.
+
+    As in a crawl, a link can only be moved when its URL comes along: when it is met for the first time, and then now
+    and again (`url/remembered.py`).
+    """
     marks = fingerprints(graph)
     lanes: list[deque[int]] = [deque() for _ in range(HIGHEST + 1)]
     lanes[HIGHEST].extend(graph.seeds)
-    known, visited = bytearray(graph.pages), bytearray(graph.pages)
-    for seed in graph.seeds:
-        known[seed] = 1
-    links, starts = graph.links, graph.starts.tolist()
-    column = marks.tobytes()
+    visited, met = bytearray(graph.pages), np.zeros(graph.pages, np.int64)
+    is_known = np.zeros(graph.pages, np.bool_)
+    is_known[graph.seeds] = True
+    column, comes_along = marks.tobytes(), np.array([1, *sorted(SENT_AGAIN)])
     while group := _taken(lanes, visited, VISITS_AT_ONCE):
         yield from group
-        found = [links[starts[page] : starts[page + 1]] for page in group]
-        visits = [
-            VisitedPage(column[8 * page : 8 * page + 8], marks[each].tobytes())
-            for page, each in zip(group, found, strict=True)
-        ]
-        for each, classes in zip(found, importance.settle(visits), strict=True):
-            for link, number in zip(each.tolist(), classes, strict=True):
+        for page in group:
+            links = graph.links[graph.starts[page] : graph.starts[page + 1]]
+            met[links] += 1
+            is_named = np.isin(met[links], comes_along)
+            named, others = links[is_named], links[~is_named]
+            found = marks[named].tobytes() + marks[others].tobytes()
+            classes = importance.settle(VisitedPage(column[8 * page : 8 * page + 8], found, len(named)))
+            for link, number in zip(named.tolist(), classes, strict=True):
                 if number and not visited[link]:
                     if moves is not None:
-                        moves[0] += known[link]
+                        moves[0] += bool(is_known[link])
                     lanes[number].append(link)
-                elif not known[link]:
+                elif not is_known[link]:
                     lanes[LOWEST].append(link)
-                known[link] = 1
+            is_known[named] = True
 
 
 def _taken(lanes: list[deque[int]], visited: bytearray, count: int) -> list[int]:

@@ -72,7 +72,9 @@ def _wanted(address: Address, stored: Agreement, mine: Settings, seeds: Sequence
     if not differing and not added:
         return stored
     if not address.may_update:
-        what = f"{differing[0]} is {in_force[differing[0]]!r}" if differing else f"{added[0]} is no seed"
+        what = f"{added[0]} is no seed" if not differing else f"{differing[0]} is {in_force[differing[0]]!r}"
+        if differing[:1] == ["site"]:
+            what = "rules of sites differ"  # which may have secrets
         raise SettingsError(
             f"the crawl {address.crawl!r} is under way with other settings: {what} there. Leave it out of this "
             "command, or add settings=update to the frontier's address to change it for all machines"

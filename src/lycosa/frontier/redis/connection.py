@@ -20,7 +20,9 @@ from typing import Any, Self
 import msgspec
 from redis.exceptions import RedisError, ResponseError
 
+from lycosa.clock import machine_clock
 from lycosa.errors import BackendLost
+from lycosa.figures import Durations
 from lycosa.frontier.redis.address import Address, Server
 from lycosa.frontier.redis.first_contact import introduce, not_reached
 from lycosa.frontier.redis.places import NotThere, places_of
@@ -82,6 +84,7 @@ class Connection:
         self._stopping = asyncio.Event()
         self._limits: set[asyncio.Timeout] = set()
         self._has_looked = False
+        self.round_trips = Durations()
 
     @property
     def trouble(self) -> str:
@@ -159,9 +162,11 @@ class Connection:
         """Raises `TimeoutError` where answers take too long."""
         async with asyncio.timeout(LAST_ANSWER_SECONDS if self._stopping.is_set() else ANSWER_SECONDS) as limit:
             self._limits.add(limit)
+            began_at = machine_clock()
             try:
                 yield
             finally:
+                self.round_trips.note(machine_clock() - began_at)
                 self._limits.discard(limit)
 
     async def server_of(self, tag: str) -> Server:

@@ -19,9 +19,11 @@ from lycosa.clock import Clock, machine_clock, steady_clock
 from lycosa.dedupe.comparison import Signature
 from lycosa.dedupe.groups import ContentGroups
 from lycosa.dedupe.memory import MemoryContentGroups
-from lycosa.errors import BackendLost
+from lycosa.errors import BackendLost, SettingsError
 from lycosa.frontier.gathering import Gathering
+from lycosa.frontier.obeying import is_pardoned
 from lycosa.frontier.poison import readable_history
+from lycosa.frontier.ranking import importance_for
 from lycosa.frontier.records import site_notes
 from lycosa.frontier.redis import mail, server_check
 from lycosa.frontier.redis.address import parse_address
@@ -42,6 +44,7 @@ from lycosa.frontier.rules import FrontierRules, Which, host_of_origin, is_for_r
 from lycosa.frontier.spacing import ADDRESS_MARGIN
 from lycosa.frontier.tables import HISTORY, ROBOTS, SITES
 from lycosa.model import History, Lease, Placement, Settlement, Target
+from lycosa.orders import Given, Pardon, SetPolicy
 from lycosa.ports import Counts
 
 logger = logging.getLogger(__name__)
@@ -87,6 +90,7 @@ class RedisFrontier:
         self._fake_clock = fake_clock
         self._offset = 0.0  # of the servers' time from our clock, when this machine joined
         self._connection = Connection(self.address)
+        self.durations = {"round trip": self._connection.round_trips}
         self._reading = gathering(self._connection)
         self._settling = Gathering(self._settle_round, ROUND_SECONDS)
         self._crawl: Crawl | None = None
@@ -238,16 +242,20 @@ class RedisFrontier:
                 await self._routing.post(number, mail.Readmit(number))
         return queued
 
-    async def _readmit(self, partition: Partition) -> int:
+    async def _readmit(self, partition: Partition, which: Which = is_for_revisit) -> int:
         tag = self.address.tag(partition.number)
         cursor, queued = b"0", 0
+        is_taken_in = self.rules.is_continuous and which is is_for_revisit
+        if is_taken_in and partition.scheduler.is_whole:
+            return 0
         with self._ownership.losing(partition):
             while True:
                 words = ("HSCAN", f"{tag}{LETTERS[HISTORY]}", cursor, "COUNT", READMITTED_TOGETHER)
                 cursor, flat = await self._connection.command(tag, *words, durable=False)
-                queued += await partition.scheduler.readmit(zip(flat[::2], flat[1::2], strict=True))
+                queued += await partition.scheduler.readmit(zip(flat[::2], flat[1::2], strict=True), which)
                 if int(cursor) == 0:
                     break
+            partition.scheduler.is_whole = partition.scheduler.is_whole or is_taken_in
         return queued
 
     async def readmit_lost(self, fingerprints: Sequence[bytes]) -> int:
@@ -261,6 +269,19 @@ class RedisFrontier:
 
     async def durable_changes(self) -> int:
         return 0
+
+    async def obey(self, given: Given, targets: Sequence[Target] = ()) -> str:
+        """Bring an order to all partitions: their owners carry it out soon."""
+        await self._ready()
+        message = mail.Ordered(given, list(targets))
+        await asyncio.gather(*(self._routing.post(number, message) for number in range(self._ready_crawl.partitions)))
+        return "on its way"
+
+    @property
+    def paused(self) -> str:
+        """Why an operator wants nothing begun; empty if nobody does, or not of all that this machine has."""
+        reasons = {partition.scheduler.paused for partition in self._ownership.active()} if self._crawl else {""}
+        return reasons.pop() if len(reasons) == 1 else ""
 
     def listen(self, tell: Callable[[], None]) -> None:
         """Be told when something may have become available."""
@@ -309,6 +330,8 @@ class RedisFrontier:
             self.warnings = await server_check.examine(self._connection)
             for warning in self.warnings:
                 logger.warning("frontier: %s", warning)
+            if self.rules.is_continuous and not self.address.keeps_history:
+                raise SettingsError("frontier: a crawl that goes on for ever needs its history: leave out history=no")
             crawl = await open_crawl(self._connection, self._known_as)
             self._make_parts(crawl)
             await self._join()
@@ -326,7 +349,9 @@ class RedisFrontier:
         self._contents = contents = SharedContents(
             connection, crawl.partitions, rules.lease_seconds, self._has_lease, members.takes_part
         )
-        opener = PartitionOpener(connection, crawl, rules, self._now, contents, self._overview.is_full, self.tell)
+        opener = PartitionOpener(
+            connection, crawl, rules, self._now, contents, self._overview.is_full, self.tell, importance_for(rules)
+        )
         self._ownership = owned = Ownership(connection, crawl, rules, members, self._limit, opener, mine)
         self._lending = Lending(connection, crawl, rules, self._now, members, owned, contents)
         addresses = SharedAddresses(connection, crawl.partitions, gap, self._fake_clock)
@@ -401,6 +426,8 @@ class RedisFrontier:
         if await self._ownership.share_out():
             self._tell()
         await self._overview.look()
+        if self.rules.is_continuous:
+            self._overview.share_budget()
 
     # ---- mail
 
@@ -428,12 +455,28 @@ class RedisFrontier:
             case mail.Readmit():
                 if partition := self._ownership.partitions.get(message.partition):
                     await self._readmit(partition)
+            case mail.Ordered():
+                await self._obey(message)
             case mail.LentSettled():
                 self._lending.answered(message)
             case mail.Wish():
                 self._lending.hear(message)
             case mail.Handed():
                 self._lending.accept(message)
+
+    async def _obey(self, message: mail.Ordered) -> None:
+        order = message.given.order
+        host = order.host if isinstance(order, SetPolicy | Pardon) else ""
+        its = [self._crawl_partition(host)] if host else [*self._ownership.partitions.values()]
+        for partition in its:
+            if partition:
+                pardoned = await self._readmit(partition, is_pardoned(host)) if isinstance(order, Pardon) else 0
+                with self._ownership.losing(partition):
+                    mine = [target for target in message.targets if self._crawl_partition(target.host) is partition]
+                    await partition.scheduler.obey(message.given, mine, pardoned)
+
+    def _crawl_partition(self, host: str) -> Partition | None:
+        return self._ownership.partitions.get(self._ready_crawl.partition_of(host))
 
     # ---- small things
 

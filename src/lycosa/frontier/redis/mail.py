@@ -17,6 +17,7 @@ from lycosa.frontier.redis.connection import Connection
 from lycosa.frontier.redis.together import ask_together
 from lycosa.frontier.redis.wire import Command
 from lycosa.model import Lease, RobotsNews, Settlement, Target
+from lycosa.orders import Given
 
 logger = logging.getLogger(__name__)
 
@@ -86,9 +87,16 @@ class Handed(msgspec.Struct, tag=True, array_like=True):
     given_at: float
 
 
-Message = Found | SettleLent | GiveLentBack | Release | Readmit | LentSettled | Wish | Handed
+class Ordered(msgspec.Struct, tag=True, array_like=True, omit_defaults=True):
+    """To a partition: what an operator wants; of `AddSeeds` with its targets there."""
 
-_encode = msgspec.msgpack.Encoder().encode
+    given: Given
+    targets: list[Target] = []
+
+
+Message = Ordered | Found | SettleLent | GiveLentBack | Release | Readmit | LentSettled | Wish | Handed
+
+encode_message = _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Message).decode
 
 

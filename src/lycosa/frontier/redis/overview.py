@@ -16,6 +16,7 @@ from lycosa.frontier.redis.partition import Partition
 from lycosa.frontier.redis.tables import LETTERS
 from lycosa.frontier.redis.together import ask_together
 from lycosa.frontier.redis.wire import Command
+from lycosa.frontier.revisits import favoured_pages
 from lycosa.frontier.tables import META
 from lycosa.ports import Counts
 
@@ -74,6 +75,21 @@ class Overview:
             for name, figure in msgspec.structs.asdict(counts).items():
                 totals[name] += figure
         return Counts(**totals)
+
+    def share_budget(self) -> None:
+        """Give each of our partitions its part of the budget for visits, by what was last seen of all of them."""
+        seen = dict(enumerate(look.state for look in self._looks))
+        states = seen | {number: partition.scheduler.state for number, partition in self._mine.items()}
+        pages = sum(favoured_pages(state) for state in states.values())
+        prices = [
+            (state.schedule.price, state.counts.resting)
+            for state in states.values()
+            if state.schedule and state.schedule.visits
+        ]
+        resting = sum(number for _, number in prices)
+        price = sum(each * number for each, number in prices) / resting if resting else 0.0
+        for partition in self._mine.values():
+            partition.scheduler.share_out(pages, price)
 
     def is_full(self) -> bool:
         """Whether all pages that the limit allows are fetched or leased, as far as is known here."""

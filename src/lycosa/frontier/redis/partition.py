@@ -17,6 +17,7 @@ from lycosa.frontier.rules import FrontierRules
 from lycosa.frontier.scheduler import Scheduler, read_state
 from lycosa.frontier.spacing import NEVER, LastRequest, Spacing
 from lycosa.frontier.taking import PagesAtMost
+from lycosa.policy.importance import Importance
 
 
 @dataclass(eq=False, repr=False)
@@ -65,6 +66,7 @@ class PartitionOpener:
     _contents: SharedContents
     _is_crawl_full: Callable[[], bool]
     _tell: Callable[[], None]
+    _importance: Importance | None  # one for all: most of what it sees are links between partitions of this machine
 
     _addresses: dict[str, LastRequest] = field(default_factory=dict)
     _channels: dict[object, Channel] = field(default_factory=dict)
@@ -96,11 +98,15 @@ class PartitionOpener:
             await read_state(tables, self._crawl.id, fence.epoch),
             contents=PartitionContents(self._contents),
             limit=grant if self._rules.max_pages else PagesAtMost(0),
-            spacing=Spacing(self._rules.pace, begun_at, self._addresses),
+            spacing=Spacing(self._rules.pace, begun_at, self._addresses, self._rules.delays),
             workers=home,
             tell=self._tell,
             offset=number,
             step=self._crawl.partitions,
+            importance=self._importance,
+            # Whether a URL was visited is told by its history.
+            moves=address.keeps_history,
+            share=1 / self._crawl.partitions,
         )
         await scheduler.open()
         return Partition(number, fence, tables, scheduler, grant, MailReader(self._connection, tag, inbox_of(tag)))

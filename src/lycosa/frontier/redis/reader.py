@@ -18,6 +18,7 @@ from lycosa.frontier.redis.places import places_of
 from lycosa.frontier.redis.tables import BUCKETS, LETTERS, ordered_row, rows_behind, value_of
 from lycosa.frontier.redis.wire import Command, ask_once
 from lycosa.frontier.tables import KEY_BYTES, META, Row
+from lycosa.frontier.view import ServerFigures
 
 CONNECT_SECONDS, ANSWER_SECONDS = 5.0, 30.0
 _ROWS_AT_ONCE = 500
@@ -33,9 +34,9 @@ class RedisReader:
         places = places_of(address)
         with self._translated():
             places.discover()
-            self._server = places.of(self._tag)
+            self.server = places.of(self._tag)
         self._client: Any = Redis(
-            *self._server,
+            *self.server,
             db=address.db,
             username=address.username,
             password=address.password,
@@ -50,7 +51,7 @@ class RedisReader:
     def reach(self) -> None:
         """Raise `BackendLost` soon if nobody answers: what is read later may take its time."""
         with self._translated():
-            ask_once(self._server, self._address, [("PING",)], CONNECT_SECONDS)
+            ask_once(self.server, self._address, [("PING",)], CONNECT_SECONDS)
 
     def get(self, table: str, keys: Sequence[bytes]) -> list[bytes | None]:
         if not keys:
@@ -82,6 +83,19 @@ class RedisReader:
         sizes = self._ask_buckets(lambda buckets: [("SCARD", f"{self._tag}s{n}") for n in range(buckets.count)])
         return sum(sizes)
 
+    def server_figures(self) -> ServerFigures:
+        """How the server is doing that has these tables."""
+        with self._translated():
+            told = self._client.info()
+        return ServerFigures(
+            address=f"{self.server[0]}:{self.server[1]}",
+            used_bytes=int(told.get("used_memory", 0)),
+            max_bytes=int(told.get("maxmemory", 0)),
+            commands_per_second=float(told.get("instantaneous_ops_per_sec", 0)),
+            cpu_seconds=float(told.get("used_cpu_sys", 0)) + float(told.get("used_cpu_user", 0)),
+            clients=int(told.get("connected_clients", 0)),
+        )
+
     def close(self) -> None:
         self._client.close()
 
@@ -91,6 +105,11 @@ class RedisReader:
             return self._together(
                 [(name, *(f"{self._tag}{word}" for word in key), *rest) for name, key, rest in map(_parted, commands)]
             )
+
+    def send(self, stream: str, message: bytes) -> None:
+        """Put a message into a stream of the tag: the one thing that is written here."""
+        with self._translated():
+            self._client.xadd(f"{self._tag}{stream}", {"": message})
 
     # ---- looking
 

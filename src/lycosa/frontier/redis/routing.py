@@ -22,7 +22,7 @@ from lycosa.frontier.redis.mail import MAX_LINKS, Found, Message, inbox_of, post
 from lycosa.frontier.redis.membership import Membership
 from lycosa.frontier.redis.ownership import Ownership
 from lycosa.frontier.rules import host_of_origin
-from lycosa.model import Lease, OutcomeKind, RobotsNews, Settlement, Target
+from lycosa.model import Kind, Lease, OutcomeKind, RobotsNews, Settlement, Target
 
 
 @dataclass(eq=False, repr=False)
@@ -90,13 +90,20 @@ class Routing:
 
     def _at_home(self, number: int, settlement: Settlement) -> Settlement:
         """A settlement without what is another partition's affair."""
-        kept = [target for target in settlement.discovered if self._crawl.partition_of(target.host) == number]
+        kept, elsewhere = list[Target](), list[bytes]()
+        for target in settlement.discovered:
+            if self._crawl.partition_of(target.host) == number:
+                kept.append(target)
+            elif target.kind is Kind.PAGE:
+                elsewhere.append(target.fingerprint)
         told = settlement.robots
         if told and self._home(told) != number:
             told = None
         if len(kept) == len(settlement.discovered) and told is settlement.robots:
             return settlement
-        return replace(settlement, discovered=kept, robots=told)
+        # Whoever is another's affair gets its share like all other links.
+        others = b"".join([settlement.others, *elsewhere])
+        return replace(settlement, discovered=kept, robots=told, others=others)
 
     async def _settle_at(self, number: int, settlements: Sequence[Settlement]) -> list[int]:
         if partition := self._ownership.partitions.get(number):

@@ -1,8 +1,9 @@
 """The frontier's tables in Redis, of one partition whose owner this machine is. Few commands, with many fields each.
 
 All keys stand under the partition's hash tag:
-  h hosts · q queue · y history · t robots · w sites · c contents · x poisoned · m meta     hashes
-  a waiting · p parked · d delayed      sorted sets of key + value, all with score 0: Redis orders those by their bytes
+  h hosts · q queue · y history · t robots · w sites · c contents · o orders · x poisoned · m meta     hashes
+  a waiting · p parked · d delayed · v revisits
+                                        sorted sets of key + value, all with score 0: Redis orders those by their bytes
   s<bucket>                             sets of known URLs (see `known.py`)
   f                                     the fence: who owns the partition (see `channel.py`)
 """
@@ -24,9 +25,11 @@ from lycosa.frontier.tables import (
     HOSTS,
     KEY_BYTES,
     META,
+    ORDERS,
     PARKED,
     POISONED,
     QUEUE,
+    REVISITS,
     ROBOTS,
     SITES,
     WAITING,
@@ -49,6 +52,8 @@ LETTERS = {
     WAITING: "a",
     PARKED: "p",
     DELAYED: "d",
+    REVISITS: "v",
+    ORDERS: "o",
 }
 STATE, BUCKETS = b"state", b"buckets"
 # At least, once that many are due: a script has its price before it does anything.

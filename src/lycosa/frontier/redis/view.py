@@ -45,7 +45,15 @@ def open_redis_view(text: str) -> CrawlView:
     requests = sorted(times for some in workers for times in some)
     shares = Shares(requests, 0) if is_balanced and requests else None
     key = bytes.fromhex(crawl.key)
-    return CrawlView(readers, crawl.partition_of, crew=crew, shares=shares, agreed=agreed, key=key)
+    return CrawlView(
+        readers,
+        crawl.partition_of,
+        crew=crew,
+        shares=shares,
+        agreed=agreed,
+        key=key,
+        servers=lambda: [reader.server_figures() for reader in {each.server: each for each in readers}.values()],
+    )
 
 
 def _crew(address: Address, whole: RedisReader, readers: list[RedisReader], agreed: Agreed) -> Crew:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from lycosa.clock import machine_clock
+from lycosa.figures import Durations
 from lycosa.frontier.gathering import Gathering
 
 # An fsync costs 1-3 ms of a disk's time; gathering for this long costs a settlement less than a fetch does.
@@ -19,6 +21,7 @@ class GroupCommit:
         self._is_wanted = is_wanted
         self._written = 0
         self._synced = 0
+        self.syncs = Durations()
         self._gathering: Gathering[None, None] = Gathering(self._sync_once, GATHER_SECONDS)
 
     def note_write(self) -> None:
@@ -36,7 +39,8 @@ class GroupCommit:
 
     async def _sync_once(self, waiting: list[None]) -> list[None]:
         # Taken before: what is written meanwhile may be too late for it.
-        written = self._written
+        written, began_at = self._written, machine_clock()
         await asyncio.get_running_loop().run_in_executor(None, self._sync)
         self._synced = written
+        self.syncs.note(machine_clock() - began_at)
         return waiting

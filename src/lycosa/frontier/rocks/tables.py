@@ -13,6 +13,7 @@ from rocksdict import ColumnFamily, WriteBatch
 
 from lycosa.dedupe.comparison import Signature
 from lycosa.dedupe.rocks import GroupPlanner, GroupTables
+from lycosa.figures import Durations
 from lycosa.frontier.rocks.commit import GroupCommit
 from lycosa.frontier.rocks.database import Database
 from lycosa.frontier.rocks.known import KnownUrls, SeenMode
@@ -69,6 +70,11 @@ class RocksTables:
 
     async def durable(self) -> None:
         await self._commit.durable()
+
+    @property
+    def syncs(self) -> Durations:
+        """How long the disk took."""
+        return self._commit.syncs
 
     async def close(self) -> None:
         try:
