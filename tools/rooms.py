@@ -11,18 +11,30 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "src" / "lycosa"
-GROUND = ("model", "clock", "errors", "ports", "outcome", "settings", "keywords", "version")
+GROUND = (
+    "model",
+    "clock",
+    "figures",
+    "errors",
+    "orders",
+    "ports",
+    "outcome",
+    "settings",
+    "site_rules",
+    "keywords",
+    "version",
+)
 # From the ground up. A room may import what stands on lower floors, and within itself; the modules on the ground floor
 # are one room.
 FLOORS: tuple[tuple[str, ...], ...] = (
     GROUND,
     ("url", "dedupe"),
     ("policy", "page", "fetch"),
-    ("robots", "site", "store", "frontier"),
+    ("robots", "site", "store", "frontier", "hooks", "render"),
     ("crawl", "inspect", "simweb"),
-    ("process", "observe"),
+    ("process", "observe", "search"),
     ("wiring",),
-    ("library", "audit", "bench"),
+    ("library", "audit", "bench", "dashboard"),
     ("__init__", "cli"),
 )
 

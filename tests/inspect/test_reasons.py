@@ -22,6 +22,8 @@ from lycosa.model import (
     OutcomeKind,
     Reason,
     Refusal,
+    RenderCause,
+    RenderEnd,
     Settlement,
     Visit,
 )
@@ -37,7 +39,7 @@ from ..cli.rows import KEY, crawl_of
 
 PACKAGE = Path(lycosa.__file__).parent
 DOCS = Path(__file__).parents[2] / "docs"
-CODES = [*Refusal, *Failure, *Crash, *Note]
+CODES = [*Refusal, *Failure, *Crash, *Note, *RenderCause, *RenderEnd]
 NOW = 1_700_000_000.0
 URL = "http://a.test/x"
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -165,3 +166,24 @@ async def test_what_happened_to_the_folder_stands_at_the_head(tmp_path: Path) ->
     note(folder, Incident(1_770_000_000.0, "2 rows <were> lost"))
     assert "2026-02-02 02:40" in (page := render(gather(folder, 0.0)))
     assert "2 rows &lt;were&gt; lost</p>" in page
+
+
+def _texts(drawing: str, shown: str) -> list[tuple[float, float, str]]:
+    [plot] = [each for each in ElementTree.fromstring(drawing) if each.attrib["class"] == shown]
+    return [(float(each.attrib["x"]), float(each.attrib["y"]), "".join(each.itertext())) for each in plot.iter("text")]
+
+
+@pytest.mark.parametrize("shown", ["wide", "narrow"])
+def test_words_below_columns_do_not_overlap(shown: str) -> None:
+    bars = [(f"up to {number} kB", number) for number in range(16)]
+    words = [each for each in _texts(svg.columns(bars, title="t"), shown) if each[2].startswith("up to")]
+    assert 2 <= len(words) <= 16
+    assert all(next_x - x > 6.5 * len(word) for (x, _, word), (next_x, *_) in pairwise(words))
+
+
+@pytest.mark.parametrize("shown", ["wide", "narrow"])
+def test_the_ends_of_a_curve_do_not_overlap(shown: str) -> None:
+    ends = ("2031-01-01 00:00:00 UTC", "2031-01-01 00:04:00 UTC (4 min later)")
+    words = [each for each in _texts(svg.area([1, 2, 3], title="t", ends=ends), shown) if each[2] in ends]
+    (x, y, _), (end_x, end_y, _) = words
+    assert y != end_y or x + 6.5 * len(ends[0]) < end_x - 6.5 * len(ends[1])

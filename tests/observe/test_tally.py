@@ -53,6 +53,7 @@ def summary_with(*troubled: OriginWaiting) -> CrawlSummary:
         "reasons": [],
         "missed_seeds": [],
         "left_out": [],
+        "robots_ignored": [],
         "seconds": 1.0,
         "pages_per_second": 1.0,
     }

@@ -5,7 +5,7 @@ Nothing reads these sentences back, so they may be worded anew at any time: what
 
 from __future__ import annotations
 
-from lycosa.model import Crash, Failure, Note, Refusal
+from lycosa.model import Crash, Failure, Note, Refusal, RenderCause, RenderEnd
 
 SENTENCES: dict[str, str] = {
     Refusal.ROBOTS: "robots.txt disallows it",
@@ -16,6 +16,9 @@ SENTENCES: dict[str, str] = {
     Refusal.MIRROR: "its host shows the same pages as another",
     Refusal.ENDLESS: "pages of its kind lead to ever new ones, and it seems without an end",
     Refusal.BARREN: "pages of its kind have brought nothing new for long",
+    Refusal.HOOK: "a hook of the operator did not want it",
+    Refusal.LOGOUT: "to visit it would end the session in which we are logged in",
+    Failure.LOGIN: "nobody could log in to its site",
     Failure.DNS: "its name could not be looked up",
     Failure.CONNECT: "no connection could be made",
     Failure.TLS: "no encrypted connection could be made",
@@ -32,6 +35,7 @@ SENTENCES: dict[str, str] = {
     Failure.ADDRESS: "the address it has now is in a network that is not open to this crawl",
     Failure.SOFT_404: "the page is the same as for a URL that cannot exist",
     Crash.CRASHED: "our own code failed",
+    Crash.HOOK: "a hook of the operator failed",
     Crash.MEMORY: "to read it takes more memory than a page may take",
     Crash.CPU: "to read it takes more CPU time than a page may take",
     Crash.KILLED: "the worker that read it was killed",
@@ -49,6 +53,21 @@ SENTENCES: dict[str, str] = {
     Note.SITEMAP_EMPTY: "there is no URL in the text",
     Note.SITEMAP_UNKNOWN: "it is neither a sitemap nor a feed",
     Note.CODING_DAMAGED: "its content coding is damaged, and what could be read of it is kept",
+    RenderCause.ALWAYS: "all pages of its site are rendered",
+    RenderCause.EMPTY_ROOT: "its HTML has an empty element where scripts put the page",
+    RenderCause.NOSCRIPT: "it says that it needs scripts",
+    RenderCause.NO_TEXT: "there is hardly any text in its HTML",
+    RenderCause.SCRIPTS: "its HTML is scripts for the most part",
+    RenderCause.LEARNT: "a browser has made more of other pages of its kind",
+    RenderCause.STATIC: "not rendered although it looks empty: a browser made no more of other pages of its kind",
+    RenderEnd.WHOLE: "a browser has shown it",
+    RenderEnd.NOTHING_NEW: "a browser has shown it, and it has no more than its HTML",
+    RenderEnd.REQUESTS: "a browser has shown it as far as it came: it asked for more than a page may",
+    RenderEnd.TIME: "a browser has shown it as far as it came: it took longer than a page may",
+    RenderEnd.MEMORY: "it takes more memory than a page may have in the browser, and is kept as it was fetched",
+    RenderEnd.CRASHED: "the browser failed on it, and it is kept as it was fetched",
+    RenderEnd.LEFT: "its scripts put another document in its place, and it is kept as it was fetched",
+    RenderEnd.NO_PLACE: "the browser was busy with others for too long, and it is kept as it was fetched",
 }
 # Behind these stands the reason for them, which may be a bare code.
 _NESTED = frozenset({Refusal.ROBOTS_UNREACHABLE, Note.ROBOTS_PENDING, Note.ORIGIN_RESTS})

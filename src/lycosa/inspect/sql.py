@@ -18,11 +18,14 @@ import pyarrow as pa
 
 from lycosa.errors import SettingsError
 from lycosa.frontier.records import HostRecord
+from lycosa.frontier.revisits import DAY, is_gone
+from lycosa.frontier.rules import host_of_origin
 from lycosa.inspect.opened import folder_settings, opened_view
-from lycosa.model import History
+from lycosa.model import History, origin_of
 from lycosa.policy.region import RegionRules
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.read import connect
+from lycosa.url.domain import registered_domain
 
 _ROWS_AT_ONCE = 50_000
 _MOMENT = pa.timestamp("us")
@@ -42,6 +45,16 @@ _HISTORY = pa.schema(
         "etag": pa.string(),
         "last_modified": pa.string(),
         "next_at": _MOMENT,
+        "id": pa.string(),
+        "domain": pa.string(),
+        "changed_at": _MOMENT,
+        "changes": pa.int32(),
+        "changes_per_day": pa.float64(),
+        "importance": pa.float64(),
+        "interval_seconds": pa.int64(),
+        "content_group": pa.string(),
+        "failures": pa.int32(),
+        "is_gone": pa.bool_(),
     }
 )
 _HOSTS = pa.schema(
@@ -86,7 +99,7 @@ def add_frontier(connection: duckdb.DuckDBPyConnection, folder: CrawlFolder, wan
     if wanted & {"history", "hosts"}:
         with opened_view(folder) as view:
             if view and "history" in wanted:
-                history = _table(_HISTORY, view.histories(), _history_row)
+                history = _table(_HISTORY, view.history_rows(), _history_row)
             if view and "hosts" in wanted:
                 regions = RegionRules(folder_settings(folder).region_rules)
                 hosts = _table(_HOSTS, view.hosts(), partial(_host_row, regions))
@@ -118,7 +131,8 @@ def _table(schema: pa.Schema, values: Iterable[Any], row: Callable[[Any], Sequen
     return pa.Table.from_batches(batches, schema=schema)
 
 
-def _history_row(past: History) -> Sequence[Any]:
+def _history_row(row: tuple[bytes, History]) -> Sequence[Any]:
+    fingerprint, past = row
     return (
         past.url,
         past.outcome.name.lower(),
@@ -135,6 +149,16 @@ def _history_row(past: History) -> Sequence[Any]:
         past.etag,
         past.last_modified,
         _microseconds(past.next_at),
+        fingerprint.hex(),
+        registered_domain(host_of_origin(origin_of(past.url))),
+        _microseconds(past.changed_at),
+        past.changes,
+        DAY * past.rate_shape / past.rate_scale if past.rate_scale else None,
+        past.weight or None,
+        past.interval or None,
+        past.group.hex(),
+        past.failures,
+        is_gone(past),
     )
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from lycosa.frontier.records import HostRecord
 from lycosa.frontier.view import CrawlView, Crew, Machine, Shares, TroubledOrigin, troubled_origins_of
+from lycosa.inspect.freshness import CollectionFreshness, collection_freshness
 from lycosa.inspect.opened import OpenedCrawl
 from lycosa.inspect.reasons import sentence_of
 from lycosa.inspect.wording import duration, until
@@ -91,6 +92,7 @@ class Status(msgspec.Struct, frozen=True):
     missing: str = ""  # what this installation lacks
     paused: str = ""  # what a running crawl waits for
     incidents: list[Incident] = []  # what happened to its folder, the last few
+    freshness: CollectionFreshness | None = None  # of a crawl that visits its pages again
 
 
 def read_status(crawl: OpenedCrawl, max_hosts: int) -> Status:
@@ -117,6 +119,7 @@ def read_status(crawl: OpenedCrawl, max_hosts: int) -> Status:
         machines=[with_workers(each) for each in crew.machines if not each.is_silent] if crew else [],
         crew=crew,
         balance=_balance(view.shares) if view.shares else None,
+        freshness=collection_freshness(view, time.time()),
         **_noteworthy_hosts(view, max_hosts),
         **view.lines()._asdict(),
         **facts,
@@ -204,6 +207,8 @@ def waits_for(host: HostRecord, now: float) -> str:
         first = min(troubled, key=lambda each: each.next_try_at)
         why = sentence_of(first.reason.code, first.reason.detail)
         return f"the next try, {until(first.next_try_at, now)}: {why}"
+    if host.policy and host.policy.is_blocked:
+        return "the operator, who blocked it"
     if not host.origins:
         return "its robots.txt, which was not asked for yet"
     if host.free_at <= now:

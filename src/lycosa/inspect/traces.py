@@ -12,9 +12,10 @@ from typing import NamedTuple
 import msgspec
 
 from lycosa.errors import SettingsError
+from lycosa.frontier.records import Schedule
 from lycosa.frontier.view import TroubledOrigin, troubled_origins_of
 from lycosa.inspect.opened import OpenedCrawl
-from lycosa.model import History, Target
+from lycosa.model import History, Target, Visit
 from lycosa.robots.cache import Ruling
 from lycosa.robots.parse import Rule, line_of, product_token
 from lycosa.site.notes import Site
@@ -111,6 +112,10 @@ class Traces:
 
     # ---- around it
 
+    def schedule(self) -> Schedule | None:
+        """What is known of all visits that are made again; None if none are."""
+        return self._view.schedule(self.link.host)
+
     def troubled_origin(self) -> TroubledOrigin | None:
         """Its origin, if that is set aside."""
         troubled = troubled_origins_of(self.host) if self.host else []
@@ -133,6 +138,11 @@ class Traces:
                     return 0
                 return line_of(response.body, product_token(self._settings.user_agent), rule) if response else 0
         return 0
+
+    def last_visit(self) -> Visit | None:
+        """Its last visit that a folder tells of."""
+        found = versions(self._folder, self.link.url) if self._folder else []
+        return found[-1] if found else None
 
     def sources(self) -> list[Source]:
         """Some of the pages that link to it, as far as a folder tells."""

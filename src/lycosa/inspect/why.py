@@ -9,6 +9,7 @@ import msgspec
 import re2
 
 from lycosa.frontier.records import HostRecord
+from lycosa.frontier.revisits import belief_of, is_gone, prior_in
 from lycosa.frontier.rules import MAX_CRASHES
 from lycosa.inspect.opened import OpenedCrawl
 from lycosa.inspect.reasons import sentence_of
@@ -16,11 +17,13 @@ from lycosa.inspect.status import waits_for
 from lycosa.inspect.traces import Source, Traces, Waiting
 from lycosa.inspect.wording import duration, moment, until
 from lycosa.model import Crash, History, Note, OutcomeKind, Refusal
+from lycosa.policy.freshness import freshness, value
 from lycosa.policy.region import RegionRules
 from lycosa.robots.match import RobotsMatcher
 from lycosa.robots.parse import path_and_query
 from lycosa.robots.verdict import RobotsKind
 from lycosa.settings import Settings
+from lycosa.site_rules import SiteTable, in_words
 from lycosa.url.canonical import ParsedUrl, Rejection, UrlLimits, parse_seed
 from lycosa.url.scope import Verdict
 
@@ -50,7 +53,16 @@ def explain(crawl: OpenedCrawl, text: str, now: float) -> Answer:
     parsed = parse_seed(text, UrlLimits(settings.max_url_length, settings.max_path_depth))
     if not isinstance(parsed, ParsedUrl):
         return _rejected(settings, text, parsed)
-    return _Inquiry(crawl, parsed, now).answer()
+    answer = _Inquiry(crawl, parsed, now).answer()
+    answer.facts += _site_facts(settings, parsed.url)
+    return answer
+
+
+def _site_facts(settings: Settings, url: str) -> list[tuple[str, str]]:
+    """The rules of its site, without what may be secret."""
+    rules = SiteTable(settings.site).of(url)
+    facts = [("robots.txt", "NOT obeyed, by a rule of its site")] if rules.robots == "ignore" else []
+    return facts + [("site rule", told) for told in in_words(rules)]
 
 
 def _rejected(settings: Settings, text: str, reason: Rejection) -> Answer:
@@ -72,6 +84,7 @@ class _Inquiry:
         self._has_folder = crawl.folder is not None
         self._settings = crawl.settings
         self._seeds = crawl.seeds
+        self._rules = SiteTable(crawl.settings.site).of_host(self._link.host)
         self._now = now
 
     def answer(self) -> Answer:
@@ -111,8 +124,11 @@ class _Inquiry:
             case OutcomeKind.CRASHED:
                 sentence = f"Its visit failed by a fault of the crawler: {self._reason(past)}."
         answer = self._new(past.outcome.name.lower(), sentence, self._history_facts(past))
+        if past.outcome in (OutcomeKind.STORED, OutcomeKind.DUPLICATE):
+            answer.facts += self._rendering_facts()
         if past.outcome is OutcomeKind.REFUSED:
             answer.facts += self._refusal_facts(past)
+        answer.facts += self._schedule_facts(past)
         if not self._link.in_scope:
             answer.facts.append(("scope", f"{self._link.verdict.value}; it was reached by a redirect"))
         return answer
@@ -150,6 +166,46 @@ class _Inquiry:
             ("found on", past.referrer or "nowhere: it is a seed"),
         ]
         return [(label, value) for label, value in facts if value]
+
+    def _schedule_facts(self, past: History) -> list[tuple[str, str]]:
+        """What decides when it is visited again, each with its weight: nothing where that is not asked."""
+        if not past.weight or self._host is None:
+            return []
+        schedule = self._traces.schedule()
+        prior, elapsed = prior_in(self._host, schedule), max(self._now - past.visited_at, 0.0)
+        belief, host = belief_of(past, prior), self._host
+        pages = f"{host.rated:,.0f} pages of its host visited again" if host.rated else "nothing known of its host yet"
+        learnt = f"{past.changes:,} changes in {past.visits:,} visits" if past.rate_shape else "visited once"
+        worth, price = value(belief, past.weight, elapsed), schedule.price if schedule else 0.0
+        due = f"{until(past.next_at, self._now)} ({moment(past.next_at)})" if past.next_at else "not planned"
+        if is_gone(past):
+            due = f"gone; forgotten {until(past.next_at, self._now)}"
+        facts = [
+            ("last change", moment(past.changed_at) if past.changed_at else "none seen since its first visit"),
+            (
+                "changes",
+                f"about every {duration(1 / belief.rate)} ({learnt}; by its like: {duration(1 / prior.rate)}, {pages})",
+            ),
+            ("importance", f"{past.weight:.2g} times that of an ordinary page"),
+            ("still fresh", f"{freshness(belief, elapsed):.0%} likely, {duration(elapsed)} after its last visit"),
+            ("worth", f"{duration(worth)} of being up to date if visited now; the price is {duration(price)}"),
+            ("host load", f"{duration(host.delay_seconds)} between requests, {host.queued:,} queued"),
+            (
+                "host price",
+                f"{duration(host.price)}: more is due there than its pauses let through" if host.price else "",
+            ),
+            ("similar pages", f"group {past.group.hex()}" if past.group else ""),
+            ("failures", f"{past.failures:,} in a row" if past.failures else ""),
+            ("next visit", f"{due}; every {duration(past.interval)} as things stand" if past.interval else due),
+        ]
+        return [(label, text) for label, text in facts if text]
+
+    def _rendering_facts(self) -> list[tuple[str, str]]:
+        """Whether a browser had a part in it, and why."""
+        if self._settings.render == "never" or (visit := self._traces.last_visit()) is None:
+            return []
+        facts = [("rendered", sentence_of(visit.rendered)), ("since", sentence_of(visit.render_cause))]
+        return [(label, text) for label, text in facts if text]
 
     def _refusal_facts(self, past: History) -> list[tuple[str, str]]:
         if label := _TRAP_RULES.get(past.reason):
@@ -280,13 +336,16 @@ class _Inquiry:
         settings, url = self._settings, self._link.url.encode()
         match self._link.verdict:
             case Verdict.EXCLUDED:
-                matching = [pattern for pattern in settings.exclude if re2.compile(pattern).search(url)]
+                patterns = settings.exclude if self._rules.exclude is None else self._rules.exclude
+                matching = [pattern for pattern in patterns if re2.compile(pattern).search(url)]
                 return [("exclude", pattern) for pattern in matching]
             case Verdict.NOT_INCLUDED:
-                return [("include", pattern) for pattern in settings.include]
+                patterns = settings.include if self._rules.include is None else self._rules.include
+                return [("include", pattern) for pattern in patterns]
             case _:
                 hosts = sorted({seed.host for seed in self._seeds})
-                return [("scope", settings.scope), ("seeds are on", ", ".join(hosts[:10]))]
+                scope = self._rules.scope or settings.scope
+                return [("scope", scope), ("seeds are on", ", ".join(hosts[:10]))]
 
     def _robots_file(self) -> Answer:
         facts = self._robots_facts()[:1]

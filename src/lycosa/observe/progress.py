@@ -19,6 +19,7 @@ from lycosa.inspect.seeds import MissedSeed
 from lycosa.inspect.wording import visible
 from lycosa.observe.tally import Tally
 from lycosa.ports import Counts
+from lycosa.site_rules import ignores_robots
 
 # Imported where somebody looks at a terminal.
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class Progress:
         table.add_row(
             f"{counts.queued:,} queued",
             f"{counts.leased:,} under way",
-            f"{counts.delayed:,} to retry",
+            f"{counts.resting:,} rest" if counts.resting else f"{counts.delayed:,} to retry",
             f"{counts.refused:,} refused",
             f"[red]{counts.failed + counts.crashed:,} failed[/]" if counts.failed + counts.crashed else "0 failed",
         )
@@ -104,6 +105,8 @@ class Progress:
         if (due := self._session.waits_until()) is not None:
             return f"waiting: only retries are left, the next in {_duration(max(0.0, due - time.time()))}"
         left = f", about {_duration((total - counts.pages) / rate)} left of what is known" if rate > 0 else ""
+        if self._session.settings.continuous:
+            left = ", goes on until stopped"
         return f"{self._session.workers} workers{left} · Ctrl-C stops cleanly"
 
 
@@ -152,6 +155,7 @@ class CrawlSummary(msgspec.Struct, frozen=True):
     missed_seeds: list[MissedSeed] = []
     left_out: list[LeftOut] = []
     beyond: int = 0  # links that lie deeper than max_depth
+    robots_ignored: list[str] = []  # hosts whose robots.txt was not obeyed
 
     def show(self) -> None:
         from rich.console import Console
@@ -170,6 +174,8 @@ class CrawlSummary(msgspec.Struct, frozen=True):
             console.print("  why visits of this run gave nothing, each try counted:")
         for each in self.reasons[:MAX_SHOWN]:
             console.print(f"  {each.times:>7,} x {sentence_of(each.reason, each.detail)}", markup=False)
+        if self.robots_ignored:
+            console.print(f"  [bold red]robots.txt was not obeyed[/] on {', '.join(self.robots_ignored)}")
         self._show_missed_seeds(console)
         self._show_left_out(console)
         if self.queued or self.delayed:
@@ -264,6 +270,7 @@ def summary(
         recovered_rows=session.recovery.rows,
         missed_seeds=list(missed),
         left_out=list(left_out),
+        robots_ignored=sorted(ignores_robots(session.settings.site)),
         **{name: getattr(counts, name) for name in names},
     )
 

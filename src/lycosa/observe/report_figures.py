@@ -109,9 +109,9 @@ class Figures(msgspec.Struct, frozen=True):
     incidents: list[Incident] = []  # what happened to the folder
 
 
-def gather(folder: CrawlFolder, now: float) -> Figures:
-    """The figures of a crawl as it is now."""
-    counts, queues = _frontier(folder)
+def gather(folder: CrawlFolder, now: float, frontier: tuple[Counts, list[HostQueued]] | None = None) -> Figures:
+    """The figures of a crawl as it is now; those of its frontier may have been looked up already."""
+    counts, queues = frontier or _frontier(folder)
     with connect(folder) as connection:
         ask = _Asker(connection)
         visits, body_bytes, median_seconds = ask.row(

@@ -1,18 +1,19 @@
 """Small plots as SVG text. Colours are classes of the page's style sheet, so they follow light and dark.
 
-Every text is escaped here: labels come from pages.
+Each is drawn twice, for screens and for phones, and the style sheet shows one: a drawing made smaller has letters that
+nobody can read. Every text is escaped here: labels come from pages.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
-from math import floor, log10
+from math import ceil, floor, log10
 
-WIDTH, HEIGHT = 720, 230
+WIDTH, NARROW, HEIGHT = 720, 320, 230
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 12, 14, 30
 _LABEL_CHARS = 34
-_CHAR_WIDE = 8.4
+_CHAR_WIDE, _TICK_CHAR_WIDE = 8.4, 7.2
 # Below it a curve is as good as flat, and powers of ten come to an end.
 _SMALLEST = 1e-9
 # The word for all that has no bar of its own.
@@ -38,62 +39,82 @@ def short(number: float) -> str:
 
 def area(values: Sequence[float], *, title: str, ends: tuple[str, str]) -> str:
     """A curve over equal steps with its area; `ends` are the words below its first and last value."""
+    return _drawn_twice(lambda width: _area(values, title, ends, width))
+
+
+def _area(values: Sequence[float], title: str, ends: tuple[str, str], width: int) -> str:
     top = max(values, default=0) or 1.0
-    axis, top = _value_axis(top)
-    wide, high = WIDTH - _LEFT - _RIGHT, HEIGHT - _TOP - _BOTTOM
+    axis, top = _value_axis(top, width)
+    wide, high = width - _LEFT - _RIGHT, HEIGHT - _TOP - _BOTTOM
     step = wide / max(1, len(values) - 1)
     points = [f"{_LEFT + at * step:.1f},{_TOP + high * (1 - value / top):.1f}" for at, value in enumerate(values)]
     floor_y = _TOP + high
     filled = " ".join([f"{_LEFT},{floor_y}", *points, f"{_LEFT + wide},{floor_y}"])
     shapes = f'<polygon class="area" points="{filled}"/><polyline class="line" points="{" ".join(points)}"/>'
+    # Where both do not fit side by side, the second has a line of its own.
+    below = 0 if _TICK_CHAR_WIDE * (len(ends[0]) + len(ends[1]) + 2) < wide else 16
     words = (
-        f'<text class="tick" x="{_LEFT}" y="{HEIGHT - 8}">{escape(ends[0])}</text>'
-        f'<text class="tick" x="{WIDTH - _RIGHT}" y="{HEIGHT - 8}" text-anchor="end">{escape(ends[1])}</text>'
+        f'<text class="tick" x="{_LEFT if not below else 0}" y="{HEIGHT - 8}">{escape(ends[0])}</text>'
+        f'<text class="tick" x="{width - _RIGHT}" y="{HEIGHT - 8 + below}" text-anchor="end">{escape(ends[1])}</text>'
     )
-    return _svg(title, HEIGHT, axis + shapes + words)
+    return _svg(title, width, HEIGHT + below, axis + shapes + words)
 
 
 def columns(bars: Sequence[tuple[str, int]], *, title: str) -> str:
-    """Upright bars with a word below each."""
-    axis, top = _value_axis(max((count for _, count in bars), default=0) or 1)
-    wide, high = WIDTH - _LEFT - _RIGHT, HEIGHT - _TOP - _BOTTOM
+    """Upright bars with a word below each, or below every second or third where there is no room for all."""
+    return _drawn_twice(lambda width: _columns(bars, title, width))
+
+
+def _columns(bars: Sequence[tuple[str, int]], title: str, width: int) -> str:
+    axis, top = _value_axis(max((count for _, count in bars), default=0) or 1, width)
+    wide, high = width - _LEFT - _RIGHT, HEIGHT - _TOP - _BOTTOM
     room = wide / max(1, len(bars))
-    width = min(room * 0.78, 64)
+    thick = min(room * 0.78, 64)
+    longest = max((len(label) for label, _ in bars), default=0)
+    every = max(1, ceil(_TICK_CHAR_WIDE * (longest + 1) / room))
     shapes = []
     for at, (label, count) in enumerate(bars):
         centre, tall = _LEFT + room * (at + 0.5), high * count / top
         # What is there is seen, however little it is.
         tall = max(tall, 1.5) if count else 0
         shapes.append(
-            f'<rect class="bar" x="{centre - width / 2:.1f}" y="{_TOP + high - tall:.1f}" width="{width:.1f}"'
+            f'<rect class="bar" x="{centre - thick / 2:.1f}" y="{_TOP + high - tall:.1f}" width="{thick:.1f}"'
             f' height="{tall:.1f}" rx="2"><title>{escape(label)}: {count:,}</title></rect>'
-            f'<text class="tick" x="{centre:.1f}" y="{HEIGHT - 8}" text-anchor="middle">{escape(label)}</text>'
         )
-    return _svg(title, HEIGHT, axis + "".join(shapes))
+        if at % every == 0:
+            shapes.append(
+                f'<text class="tick" x="{centre:.1f}" y="{HEIGHT - 8}" text-anchor="middle">{escape(label)}</text>'
+            )
+    return _svg(title, width, HEIGHT, axis + "".join(shapes))
 
 
 def rows(bars: Sequence[tuple[str, int]], *, title: str, classes: dict[str, str] | None = None) -> str:
     """Lying bars, each with its word before and its count behind; what is left over (`REST`) has a count only."""
+    return _drawn_twice(lambda width: _rows(bars, title, classes or {}, width))
+
+
+def _rows(bars: Sequence[tuple[str, int]], title: str, classes: dict[str, str], width: int) -> str:
     line, count_wide = 26, 78
     named = [bar for bar in bars if bar[0] != REST]
-    label_wide = 18 + _CHAR_WIDE * min(_LABEL_CHARS, max((len(label) for label, _ in bars), default=0))
+    most_chars = min(_LABEL_CHARS, int((width - count_wide) / 2 / _CHAR_WIDE))
+    label_wide = 18 + _CHAR_WIDE * min(most_chars, max((len(label) for label, _ in bars), default=0))
     most = max((count for _, count in named), default=0) or 1
-    wide = WIDTH - label_wide - count_wide
+    wide = width - label_wide - count_wide
     shapes = []
     for at, (label, count) in enumerate(bars):
         y, long = at * line, 0 if label == REST else max(wide * count / most, 1.5)
-        shown = label if len(label) <= _LABEL_CHARS else label[: _LABEL_CHARS - 1] + "…"
-        kind = (classes or {}).get(label, "bar")
+        shown = label if len(label) <= most_chars else label[: most_chars - 1] + "…"
+        kind = classes.get(label, "bar")
         shapes.append(
             f'<text class="label" x="{label_wide - 10:.1f}" y="{y + 17}" text-anchor="end">{escape(shown)}'
             f"<title>{escape(label)}</title></text>"
             f'<rect class="{kind}" x="{label_wide:.1f}" y="{y + 5}" width="{long:.1f}" height="16" rx="2"/>'
             f'<text class="count" x="{label_wide + long + (8 if long else 0):.1f}" y="{y + 17}">{count:,}</text>'
         )
-    return _svg(title, max(1, len(bars)) * line, "".join(shapes))
+    return _svg(title, width, max(1, len(bars)) * line, "".join(shapes))
 
 
-def _value_axis(limit: float) -> tuple[str, float]:
+def _value_axis(limit: float, width: int) -> tuple[str, float]:
     """Lines across at round values, and the value at the top."""
     step = nice_step(limit)
     if limit >= 1 and step < 1 and float(limit).is_integer():
@@ -104,11 +125,15 @@ def _value_axis(limit: float) -> tuple[str, float]:
     for number in range(steps + 1):
         y = _TOP + high * (1 - number / steps)
         lines.append(
-            f'<line class="grid" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
+            f'<line class="grid" x1="{_LEFT}" x2="{width - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
             f'<text class="tick" x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{short(number * step)}</text>'
         )
     return "".join(lines), steps * step
 
 
-def _svg(title: str, height: float, content: str) -> str:
-    return f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}">{content}</svg>'
+def _drawn_twice(draw: Callable[[int], str]) -> str:
+    return f'<div class="plot"><div class="wide">{draw(WIDTH)}</div><div class="narrow">{draw(NARROW)}</div></div>'
+
+
+def _svg(title: str, width: int, height: float, content: str) -> str:
+    return f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{escape(title)}">{content}</svg>'

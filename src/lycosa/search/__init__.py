@@ -1,0 +1,20 @@
+"""Full-text search over the pages of a crawl: an index that follows its tables, queries, ranking, snippets.
+
+It knows tables and texts, and neither how pages come nor how results are shown (no HTTP here).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lycosa.search.index import SearchIndex
+    from lycosa.store.folder import CrawlFolder
+
+
+def open_index(folder: CrawlFolder) -> SearchIndex:
+    """The index of a crawl's folder, made where there is none; raises `SettingsError` if it cannot be had."""
+    # tantivy takes a tenth of a second, which only those who search should pay.
+    from lycosa.search.index import SearchIndex
+
+    return SearchIndex(folder)
