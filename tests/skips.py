@@ -33,6 +33,9 @@ NAMED = (
     NamedSkip("fetch/test_curl.py::*two_thousand*", "too few descriptors", "ulimit -Hn 6000"),
     NamedSkip("simweb/test_server.py::*outside*", "no address but loopback", "any network"),
     NamedSkip("test_built.py::*", "there is no compiler", "apt-get install gcc libc6-dev"),
+    NamedSkip("render/*", "no browser", "apt-get install chromium"),
+    NamedSkip("dashboard/test_browser.py::*", "no browser", "apt-get install chromium"),
+    NamedSkip("dashboard/test_deploy.py::*alerts_speak*", "no promtool", "apt-get install prometheus"),
     NamedSkip("*", "the compiled parts are not built", "apt-get install gcc libc6-dev, then make clean"),
     NamedSkip(
         "page/test_page_conformance.py::test_files_that_declare_nothing_are_read_as_labelled",

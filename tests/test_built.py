@@ -16,7 +16,13 @@ import pytest
 from lycosa.page.installation import what_is_missing
 
 TOOLS = Path(__file__).parent.parent / "tools"
-EXTENSIONS = ["lycosa.page._native", "lycosa.dedupe._native", "lycosa.url._native", "lycosa.site._native"]
+EXTENSIONS = [
+    "lycosa.page._native",
+    "lycosa.dedupe._native",
+    "lycosa.url._native",
+    "lycosa.site._native",
+    "lycosa.policy._native",
+]
 LOUD = "stay EMPTY on every page"
 
 

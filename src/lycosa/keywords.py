@@ -2,6 +2,8 @@
 
 from typing import Literal, TypedDict
 
+from lycosa.site_rules import SiteRules
+
 
 class SettingsKeywords(TypedDict, total=False):
     """Every setting but the seeds, which a crawler takes by themselves."""
@@ -12,6 +14,10 @@ class SettingsKeywords(TypedDict, total=False):
     include: list[str]
     exclude: list[str]
     order: Literal["breadth", "depth", "best"]
+    continuous: bool
+    pages_per_second: float
+    min_revisit_seconds: float
+    forget_seconds: float
     sitemaps: bool
     url_rules: list[str]
     traps: bool
@@ -32,7 +38,6 @@ class SettingsKeywords(TypedDict, total=False):
     max_wait_seconds: float
     open_networks: list[str]
     dns_servers: list[str]
-    connections_per_host: dict[str, int]
     connections: int
     http2: bool
     tls: Literal["verify", "record"]
@@ -57,11 +62,19 @@ class SettingsKeywords(TypedDict, total=False):
     max_text_chars: int
     parse_seconds: float
     max_parse_memory_bytes: int
-    content_rules: dict[str, str]
     main_content: bool
+    documents: bool
     content_groups: bool
     summary: Literal["none", "weight", "tfidf", "frequency", "frequency-sentences", "context"]
     summary_sentences: int
+    render: Literal["never", "auto", "always"]
+    browser: str
+    render_pages: int
+    render_seconds: float
+    render_requests: int
+    render_scrolls: int
+    render_media: bool
+    render_memory_bytes: int
     frontier: str
     seen: Literal["exact", "bloom"]
     seen_capacity: int
@@ -80,3 +93,5 @@ class SettingsKeywords(TypedDict, total=False):
     warc_bytes: int
     parquet_rows: int
     report: bool
+    hooks: str
+    site: dict[str, SiteRules]

@@ -6,7 +6,7 @@ import asyncio
 import sys
 import tempfile
 import weakref
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self, Unpack
@@ -18,14 +18,16 @@ from lycosa.crawl.restart import kept_settings
 from lycosa.crawl.session import Ending, Session
 from lycosa.crawl.settlement import Kept
 from lycosa.errors import SettingsError
+from lycosa.figures import WorkerStanding
+from lycosa.hooks import Hooks, OnFailure, OnLinks, OnPage, OnRequest, Request
 from lycosa.keywords import SettingsKeywords
 from lycosa.model import Lease, OutcomeKind, Settlement
 from lycosa.ports import Counts, CrawlFrontier
 from lycosa.settings import Settings, from_values
 from lycosa.store.folder import CrawlFolder
-from lycosa.url.canonical import parse_seeds
+from lycosa.url.canonical import Rejection, parse, parse_seeds
 from lycosa.wiring.crawl import LocalParts
-from lycosa.wiring.worker import make_worker
+from lycosa.wiring.worker import make_discovery, make_worker
 
 # Visits waiting for the caller: when it is slow, the crawl waits for it. Those under way still come in.
 MAX_WAITING = 256
@@ -55,6 +57,8 @@ class CrawledPage(msgspec.Struct, frozen=True):
     published: str = ""
     summary: str = ""
     group: str = ""  # the pages whose texts are 90 % alike
+    items: list[dict[str, Any]] = []  # records, by the rules of its site and by `on_page`
+    tag: str = ""  # of the request
 
 
 class MissedPage(msgspec.Struct, frozen=True):
@@ -68,6 +72,7 @@ class MissedPage(msgspec.Struct, frozen=True):
     depth: int
     referrer: str
     at: float
+    tag: str = ""
 
     @property
     def is_failure(self) -> bool:
@@ -90,6 +95,10 @@ class Crawler:
         *,
         folder: str | Path | None = None,
         revisit: bool = False,
+        on_page: OnPage | None = None,
+        on_links: OnLinks | None = None,
+        on_request: OnRequest | None = None,
+        on_failure: OnFailure | None = None,
         **settings: Unpack[SettingsKeywords],
     ) -> None:
         texts = [seeds] if isinstance(seeds, str) else seeds
@@ -102,6 +111,9 @@ class Crawler:
         self._folder = folder
         self._settings(CrawlFolder(folder or ""))  # so that it is seen at once if one cannot be
         self._revisit = revisit
+        self._hooks = Hooks(on_page, on_links, on_request, on_failure)
+        self._requests: list[Request] = []  # that wait for the crawl to begin
+        self._ask: Callable[[Sequence[Request]], Awaitable[int]] | None = None
         self._session: Session | None = None
         self._waiting = _WaitingVisits()
         # Weak: a loop that is left drops the last reference to its iterator, and the crawl ends by that.
@@ -114,6 +126,20 @@ class Crawler:
         async for _ in self.outcomes():
             pass
         return self.counts()
+
+    async def add(self, *requests: str | Request) -> int:
+        """Ask for more than what is found, whatever the scope. Returns how many are new, which is durable then.
+
+        Before the crawl runs they are kept until it does, and count as new. Raises `ValueError` for what is no URL.
+        """
+        asked = [Request(each) if isinstance(each, str) else each for each in requests]
+        for each in asked:
+            if isinstance(why := parse(each.url), Rejection):
+                raise ValueError(f"{each.url!r} cannot be fetched: {why.value}")
+        if self._ask:
+            return await self._ask(asked)
+        self._requests += asked
+        return len(asked)
 
     def counts(self) -> Counts:
         """Where all known URLs are."""
@@ -167,7 +193,7 @@ class Crawler:
             path = Path(self._folder or stack.enter_context(tempfile.TemporaryDirectory(prefix="lycosa-")))
             await self._until_left(path)
             self._waiting = waiting = _WaitingVisits()
-            parts = LocalParts(lambda session: _LocalWorkers(session, waiting))
+            parts = LocalParts(lambda session: _LocalWorkers(session, waiting, self))
             session = Session(parts, CrawlFolder(path), self._settings, asked=frozenset(self._changes))
             stack.enter_context(session)
             self._session, self._freed = session, asyncio.Event()
@@ -225,18 +251,33 @@ class _LocalWorkers:
 
     restarts = 0
 
-    def __init__(self, session: Session, waiting: _WaitingVisits) -> None:
+    def __init__(self, session: Session, waiting: _WaitingVisits, crawler: Crawler) -> None:
         self._session = session
         self._waiting = waiting
+        self._crawler = crawler
+
+    def standings(self) -> list[WorkerStanding]:
+        return []
 
     async def work(self, frontier: CrawlFrontier, dispatcher: CentralDispatcher) -> None:
         settings, folder, waiting = self._session.settings, self._session.folder, self._waiting
         patient = _PatientDispatcher(dispatcher, waiting)
         with self._session.disk():
-            worker = make_worker(settings, folder, 0, patient, frontier.crawl_key(), on_kept=waiting.add)
+            key, crawler = frontier.crawl_key(), self._crawler
+            worker = make_worker(settings, folder, 0, patient, key, on_kept=waiting.add, hooks=crawler._hooks)
+            discovery = make_discovery(settings, folder.read_seeds(), key)
+
+            async def ask(requests: Sequence[Request]) -> int:
+                return await frontier.add([discovery.of_request(each) for each in requests])
+
             try:
+                await ask(crawler._requests)
+                crawler._requests, crawler._ask = [], ask
+                # Whoever looks at the last page may ask for more.
+                dispatcher.may_end, waiting.tell = waiting.may_end, dispatcher.tell
                 await worker.run()
             finally:
+                crawler._ask = None
                 await worker.close()
 
     def stop(self) -> None:
@@ -251,6 +292,13 @@ class _WaitingVisits:
         self._room = asyncio.Event()
         self._room.set()
         self._is_open = False
+        self._is_asked = False  # the caller has looked at all there was
+        self.settling = 0  # commits that may bring visits
+        self.tell: Callable[[], None] = lambda: None
+
+    def may_end(self) -> bool:
+        """Whether the caller has seen everything, and asks for no more."""
+        return self._is_open or (self._is_asked and self._visits.empty() and not self.settling)
 
     def open(self) -> None:
         """Nobody waits for room from now on."""
@@ -261,6 +309,8 @@ class _WaitingVisits:
         """Take in a visit; those of robots.txt and sitemaps are none of the caller's business."""
         if visit := _page_of(kept) or _missed_page_of(kept):
             self._visits.put_nowait(visit)
+            # Before the caller has it: it may be taken from the queue by now, and is not looked at yet.
+            self._is_asked = False
             if self._visits.qsize() >= MAX_WAITING and not self._is_open:
                 self._room.clear()
 
@@ -277,11 +327,14 @@ class _WaitingVisits:
         """The next one; None when the crawl has ended and all are taken."""
         if self._visits.empty() and not running.done():
             arrival = asyncio.ensure_future(self._visits.get())
+            self._is_asked = True
+            self.tell()
             try:
                 await asyncio.wait((arrival, running), return_when=asyncio.FIRST_COMPLETED)
                 if arrival.done():
                     return self._taken(arrival.result())
             finally:
+                self._is_asked = False
                 arrival.cancel()
         return None if self._visits.empty() else self._taken(self._visits.get_nowait())
 
@@ -317,7 +370,16 @@ class _PatientDispatcher(LocalDispatcher):
 
     async def settle(self, settlements: Sequence[Settlement]) -> list[int]:
         self._under_way -= len(settlements)
-        return await super().settle(settlements)
+        self._waiting.settling += 1
+        try:
+            return await super().settle(settlements)
+        finally:
+            # Whoever called takes the visits to the caller before anything else runs.
+            asyncio.get_running_loop().call_soon(self._settled)
+
+    def _settled(self) -> None:
+        self._waiting.settling -= 1
+        self._waiting.tell()
 
     async def may_ask_at(self, token: int, address: str) -> bool:
         is_permitted = await super().may_ask_at(token, address)
@@ -330,7 +392,7 @@ class _PatientDispatcher(LocalDispatcher):
 
 
 def _page_of(kept: Kept) -> CrawledPage | None:
-    visit, response, page, links = kept
+    visit, response, page, links, items, tag = kept
     if visit.outcome not in (OutcomeKind.STORED, OutcomeKind.DUPLICATE) or response is None or page is None:
         return None
     return CrawledPage(
@@ -355,6 +417,8 @@ def _page_of(kept: Kept) -> CrawledPage | None:
         published=page.published,
         summary=visit.summary,
         group=visit.group_id,
+        items=[msgspec.json.decode(item) for item in items],
+        tag=tag,
     )
 
 
@@ -371,4 +435,5 @@ def _missed_page_of(kept: Kept) -> MissedPage | None:
         depth=visit.depth,
         referrer=visit.referrer,
         at=visit.fetched_at,
+        tag=kept.tag,
     )

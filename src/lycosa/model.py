@@ -33,6 +33,8 @@ class Refusal(StrEnum):
     MIRROR = "mirror"
     ENDLESS = "endless"
     BARREN = "barren"
+    HOOK = "hook-refused"
+    LOGOUT = "logout"
 
 
 class Failure(StrEnum):
@@ -53,12 +55,14 @@ class Failure(StrEnum):
     REDIRECTS = "too-many-redirects"
     ADDRESS = "address-refused"
     SOFT_404 = "soft-404"
+    LOGIN = "login"
 
 
 class Crash(StrEnum):
     """How our own code failed on a page."""
 
     CRASHED = "crashed"
+    HOOK = "hook"
     MEMORY = "memory-limit"
     CPU = "cpu-limit"
     KILLED = "killed"  # the worker, by a signal
@@ -83,6 +87,31 @@ class Note(StrEnum):
     CODING_DAMAGED = "coding-damaged"  # of a page that is kept as far as it could be read
 
 
+class RenderCause(StrEnum):
+    """Why a page was given to a browser, or was not although it looked like one that needs it."""
+
+    ALWAYS = "always"
+    EMPTY_ROOT = "empty-root"
+    NOSCRIPT = "noscript"
+    NO_TEXT = "no-text"
+    SCRIPTS = "mostly-scripts"
+    LEARNT = "learnt"
+    STATIC = "learnt-static"  # not given: the browser brought nothing for others like it
+
+
+class RenderEnd(StrEnum):
+    """How it went. The page is read as the browser shows it where that brought something, else as it was fetched."""
+
+    WHOLE = "whole"
+    NOTHING_NEW = "nothing-new"
+    REQUESTS = "render-requests"
+    TIME = "render-time"
+    MEMORY = "render-memory"
+    CRASHED = "render-crashed"
+    LEFT = "left"
+    NO_PLACE = "no-place"
+
+
 class Reason(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Why something ended as it did: a code of the sets above, and what a neighbour or a counter had to add.
 
@@ -100,6 +129,15 @@ class Reason(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 NO_REASON = Reason()
+
+
+class RequestParts(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+    """What a target is asked beyond its URL, where that is more than usual."""
+
+    method: str = "GET"
+    body: bytes = b""
+    headers: tuple[tuple[str, str], ...] = ()
+    tag: str = ""  # for whoever made the request
 
 
 class Target(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
@@ -122,6 +160,7 @@ class Target(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     visits: int = 0
     # How far it went behind others of its host: not at all, by how doubtful it is, or until nothing else is left.
     deferred: int = 0
+    request: RequestParts | None = None
 
 
 class Validators(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
@@ -130,6 +169,7 @@ class Validators(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
     etag: str = ""
     last_modified: str = ""
     digest: bytes = b""
+    text: bytes = b""  # what its text was, in short (see `dedupe.comparison.text_mark`)
 
 
 class Lease(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
@@ -226,6 +266,12 @@ class Settlement(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
     deferred: int = 0
     left_out: list[tuple[Target, Reason]] = []  # targets that were found and refused at once, of the same domain
     beyond: int = 0  # links of this crawl that were not followed, since they lie deeper than is allowed
+    # In the order best: fingerprints of further links that are followed, one after the other; and by how much its
+    # content makes the page give more, or less, to all of them.
+    others: bytes = b""
+    worth: float = 1.0
+    text: bytes = b""  # what the page's text is, in short
+    changed: float = 0.0  # how much of the text is another than at the visit before; 0: nothing, or that is not known
 
 
 class Placement(NamedTuple):
@@ -254,6 +300,16 @@ class History(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     last_modified: str = ""
     next_at: float = 0.0  # when it is due again, 0 if never
     group: bytes = b""  # the pages whose texts are nearly the same
+    request: RequestParts | None = None
+    text: bytes = b""  # what its text was, in short
+    # Moments and times from here on in whole seconds: they are kept for every page that is visited again.
+    changed_at: int = 0  # when it was last seen changed, 0 if never
+    changes: int = 0
+    failures: int = 0  # visits in a row that gave no page, since it last gave one
+    weight: float = 0.0  # its importance beside other pages, 0 if that was never asked
+    rate_shape: float = 0.0  # what is believed of its rate of change (`policy.freshness.Belief`), 0: nothing yet
+    rate_scale: float = 0.0
+    interval: int = 0  # how long it is to wait between two visits
 
 
 class RawLink(NamedTuple):
@@ -284,6 +340,7 @@ class Page(msgspec.Struct, frozen=True):
     truncated: bool = False  # parse limits were reached
     content: str = ""  # the main text, without navigation and comments
     comments: str = ""
+    headings: str = ""  # one a line
     author: str = ""
     published: str = ""  # a date, as precise as the page tells
 
@@ -295,6 +352,15 @@ class PageDigest(msgspec.Struct, frozen=True):
     signature: bytes = b""
     text_digest: bytes = b""
     summary: str = ""
+
+
+class Rendering(msgspec.Struct, frozen=True):
+    """What a browser made of a response."""
+
+    cause: RenderCause
+    end: RenderEnd | None = None  # None: it was not given to one
+    html: bytes = b""  # its document in UTF-8; empty where the page is read as it was fetched
+    resources: list[Response] = []  # what was fetched for it, but for what was at hand
 
 
 class Response(msgspec.Struct, frozen=True):
@@ -314,6 +380,8 @@ class Response(msgspec.Struct, frozen=True):
     # Why the body is not whole: "length", "time", "disconnect"; or "coding": it came whole, but its coding is damaged.
     truncated: str = ""
     connect_seconds: float = 0.0  # 0: over a connection that was there
+    request_body: bytes = b""
+    rendering: Rendering | None = None
 
     def header(self, name: str) -> str:
         """The first value of a header, or an empty string."""
@@ -369,14 +437,27 @@ class Visit(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     author: str = ""
     published: str = ""
     usage: str = ""  # what the site wants the page used for, and what not: "ai=n, search=y"
+    rendered: str = ""  # how its rendering ended, if there was one (`RenderEnd`)
+    render_cause: str = ""  # why there was one, or none (`RenderCause`)
+    changed: float = 0.0  # how much of the text is another than at the visit before
 
 
 class Texts(NamedTuple):
-    """The texts of one page: all of it, its main content, what readers wrote below it."""
+    """The texts of one page: all of it, its main content, what readers wrote below it, its headings."""
 
     text: str = ""
     content: str = ""
     comments: str = ""
+    headings: str = ""
+
+
+def texts_of(page: Page | None) -> Texts:
+    """What the tables keep of a page's texts; of no page, nothing."""
+    return Texts(page.text, page.content, page.comments, page.headings) if page else Texts()
+
+
+# The records that a site's rules, or hooks, made of one page: JSON objects.
+Items = tuple[str, ...]
 
 
 class Links(NamedTuple):

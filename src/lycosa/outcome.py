@@ -8,6 +8,7 @@ from lycosa.model import (
     NO_REASON,
     Crash,
     Failure,
+    Items,
     Links,
     Page,
     PageDigest,
@@ -34,6 +35,9 @@ class Stored(msgspec.Struct, frozen=True):
     placement: Placement
     usage: str = ""
     beyond: int = 0  # links that lie deeper than is allowed
+    items: Items = ()
+    others: bytes = b""  # fingerprints of the links that are followed and not discovered here (`FoundOnPage`)
+    changed: float = 0.0  # how much of the text is another than at the visit before; 0: there was none, or unknown
 
 
 class Duplicate(msgspec.Struct, frozen=True):
@@ -49,12 +53,22 @@ class Duplicate(msgspec.Struct, frozen=True):
     original: str
     usage: str = ""
     beyond: int = 0
+    items: Items = ()
+    others: bytes = b""
+    changed: float = 0.0
+
+
+def duplicate_of(original: str, stored: Stored) -> Duplicate:
+    """What would be stored, had its content not been kept before."""
+    return Duplicate(**msgspec.structs.asdict(stored), original=original)
 
 
 class Unchanged(msgspec.Struct, frozen=True):
-    """The server says that nothing changed since the last visit."""
+    """Nothing changed since the last visit: the server says so, or the bytes, or the text, are what they were."""
 
     response: Response
+    discovered: list[Target] = []
+    digest: bytes = b""  # of bytes that changed, though the text did not
 
 
 class Moved(msgspec.Struct, frozen=True):
@@ -73,6 +87,7 @@ class Read(msgspec.Struct, frozen=True):
     discovered: list[Target]
     robots: RobotsNews | None = None
     note: Reason = NO_REASON
+    digest: bytes = b""  # of a sitemap
 
 
 class Refused(msgspec.Struct, frozen=True):
@@ -120,7 +135,7 @@ Outcome = Settled | Postponed | Deferred
 def urls_found(outcome: Settled) -> list[Target]:
     """The targets a visit discovered."""
     match outcome:
-        case Stored() | Duplicate() | Moved() | Read() | Refused():
+        case Stored() | Duplicate() | Unchanged() | Moved() | Read() | Refused():
             return outcome.discovered
         case _:
             return []

@@ -7,7 +7,21 @@ from typing import Protocol, Self
 
 import msgspec
 
-from lycosa.model import History, Lease, Links, Page, Placement, Response, Settlement, Target, Visit
+from lycosa.figures import Durations
+from lycosa.model import (
+    History,
+    Items,
+    Lease,
+    Links,
+    Page,
+    Placement,
+    RequestParts,
+    Response,
+    Settlement,
+    Target,
+    Visit,
+)
+from lycosa.orders import Given
 
 
 class Counts(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -32,6 +46,9 @@ class Counts(msgspec.Struct, frozen=True, omit_defaults=True):
     dropped: int = 0  # targets for which the queues of their hosts had no room
     beyond: int = 0  # links that were not followed, since they lie deeper than max_depth
     aliases: int = 0  # of those known: further names of pages that were visited, never targets themselves
+    moved_up: int = 0  # times that a URL that waited was queued once more, in a higher class
+    passed_over: int = 0  # entries of queues that were copies of URLs visited from another place
+    resting: int = 0  # visited, and to be visited again when they are due
 
     @property
     def pages(self) -> int:
@@ -111,7 +128,13 @@ class Fetcher(Protocol):
         """A name that led nowhere is asked for anew, however lately it was."""
 
     async def fetch(
-        self, url: str, *, address: str = "", headers: Sequence[tuple[str, str]] = (), max_body_bytes: int | None = None
+        self,
+        url: str,
+        *,
+        address: str = "",
+        headers: Sequence[tuple[str, str]] = (),
+        max_body_bytes: int | None = None,
+        parts: RequestParts | None = None,
     ) -> Response:
         """Ask at this address first; without one, wherever the name leads."""
 
@@ -154,6 +177,17 @@ class CrawlFrontier(Frontier, Duplicates, Protocol):
 
     async def readmit_lost(self, fingerprints: Sequence[bytes]) -> int:
         """Queue URLs once more of whose visits nothing was kept. Returns how many could be."""
+
+    @property
+    def durations(self) -> dict[str, Durations]:
+        """How long its own work took: syncs of its disk, or round trips to its server."""
+
+    async def obey(self, given: Given, targets: Sequence[Target] = ...) -> str:
+        """Carry out an order, once; of `AddSeeds` the targets come with it. Returns what came of it."""
+
+    @property
+    def paused(self) -> str:
+        """Why an operator wants nothing begun; empty if nobody does."""
 
     def crawl_key(self) -> bytes: ...
 
@@ -221,6 +255,7 @@ class Store(Protocol):
         response: Response | None,
         page: Page | None,
         links: Links,
+        items: Items = (),
         *,
         fingerprint: bytes = b"",
         number: int = 0,

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from lycosa.errors import SettingsError
+from lycosa.site_rules import RULE_HELP, SiteRules, SiteTable, check
 
 Count = Annotated[int, Meta(ge=0)]
 Positive = Annotated[int, Meta(ge=1)]
@@ -33,6 +34,15 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         Literal["breadth", "depth", "best"],
         "What is fetched first: breadth (first found, first fetched), depth, or best (most important).",
     ] = "breadth"
+    continuous: Annotated[
+        bool, "Whether a crawl goes on until it is stopped, and visits its pages again as they change (`--revisit`)."
+    ] = False
+    pages_per_second: Annotated[
+        Seconds,
+        "Budget of such a crawl, for new pages and known ones; 0: new ones at once, known ones about once a month.",
+    ] = 0.0
+    min_revisit_seconds: Annotated[Seconds, "Shortest time between two visits of a page in such a crawl."] = 3600.0
+    forget_seconds: Annotated[Seconds, "How long a page that is gone is remembered in such a crawl."] = 90 * 86_400.0
     sitemaps: Annotated[bool, "Whether sitemaps named by robots.txt are read."] = True
     url_rules: Annotated[
         list[str], "Risky URL rules used to recognise the same page under two URLs (see `lycosa urls --explain`)."
@@ -82,10 +92,6 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         list[str], "Networks (CIDR) that are fetched from although they are not public, for intranets and tests."
     ] = []
     dns_servers: Annotated[list[str], "Name servers as address or address:port; the system's if empty."] = []
-    connections_per_host: Annotated[
-        dict[str, Positive],
-        "For hosts of your own only: requests at once, where no pause is kept; to others they are an attack. Else 1.",
-    ] = {}
     connections: Annotated[
         Count, "Open requests per worker; 0: one per active host, as far as descriptors and memory go."
     ] = 0
@@ -123,19 +129,31 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         Seconds, "CPU time for reading a page; 0: any. More ends the worker; the second time the page is given up."
     ] = 2.0
     max_parse_memory_bytes: Annotated[Positive, "Memory for reading a page beyond what the worker has."] = 512 * 1024**2
-    content_rules: Annotated[
-        dict[str, str],
-        "For a host or domain, a CSS selector of what its pages are about, instead of our own judgement.",
-    ] = {}
     main_content: Annotated[
         bool, "Whether the main content, comments, author and date of pages are looked for, beside the text."
     ] = True
+    documents: Annotated[bool, "Whether the text, title and links of PDF and office documents are read."] = True
     content_groups: Annotated[bool, "Whether pages whose texts are 90 % alike are put into groups."] = True
     summary: Annotated[
         Literal["none", "weight", "tfidf", "frequency", "frequency-sentences", "context"],
         "How pages are summarised in the `pages` table; a summary takes longer than the rest of a visit.",
     ] = "none"
     summary_sentences: Annotated[Positive, "Sentences of a summary."] = 20
+
+    # Pages that need a browser
+    render: Annotated[
+        Literal["never", "auto", "always"],
+        "Which pages are read as a browser shows them: auto for those that are empty without (docs/how-to/render.md).",
+    ] = "never"
+    browser: Annotated[str, "The browser: the program of a Chromium; found by its name if empty."] = ""
+    render_pages: Annotated[Positive, "Pages that a worker's browser has open at once."] = 2
+    render_seconds: Annotated[Seconds, "Time a page may take in the browser, the pauses of its hosts included."] = 60.0
+    render_requests: Annotated[Count, "Requests a page may send from within the browser; more are refused."] = 100
+    render_scrolls: Annotated[Count, "How often a page at rest is scrolled to its end, for what that loads."] = 0
+    render_media: Annotated[bool, "Whether the browser gets images, fonts and media, too."] = False
+    render_memory_bytes: Annotated[
+        Positive, "Memory of a worker's browser; beyond it, the page that takes most is ended."
+    ] = 1024**3
 
     # The frontier
     frontier: Annotated[
@@ -180,9 +198,22 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     parquet_rows: Annotated[Positive, "Rows per Parquet file."] = 20_000
     report: Annotated[bool, "Whether report.html is written at the end."] = True
 
+    hooks: Annotated[str, "A Python file with functions that take part in visits (see docs/how-to/hooks.md)."] = ""
+
+    # Single sites
+    site: Annotated[
+        dict[str, SiteRules],
+        "For a host with all below it, or a URL pattern, rules of its own (see docs/how-to/site-rules.md).",
+    ] = {}
+
 
 # What a machine has, not what is crawled: of several machines each may have its own.
-OWN = frozenset({"machine", "region", "workers", "connections", "dns_servers", "warc_bytes", "parquet_rows"})
+OWN = frozenset(
+    {
+        *("machine", "region", "workers", "connections", "dns_servers", "warc_bytes", "parquet_rows"),
+        *("browser", "render_pages", "render_memory_bytes"),
+    }
+)
 
 HELP: dict[str, str] = {name: hint.__metadata__[-1] for name, hint in Settings.__annotations__.items()}
 
@@ -221,6 +252,7 @@ def from_values(values: Mapping[str, Any]) -> Settings:
     known = {field.name for field in msgspec.structs.fields(Settings)}
     if unknown := sorted(set(values) - known):
         raise SettingsError(_unknown(unknown[0], known))
+    _check_sites(values.get("site"))
     for name, value in values.items():
         try:
             msgspec.convert({name: value}, Settings)
@@ -229,11 +261,33 @@ def from_values(values: Mapping[str, Any]) -> Settings:
     settings = msgspec.convert(values, Settings)
     if settings.min_delay_seconds > settings.max_delay_seconds:
         raise SettingsError("min_delay_seconds is longer than max_delay_seconds")
-    if settings.connections_per_host and (settings.min_delay_seconds or settings.delay_factor):
-        raise SettingsError(
-            "connections_per_host is for hosts without pauses: set min_delay_seconds and delay_factor to 0"
-        )
+    check(settings.site)
+    _check_connections(settings)
     return settings
+
+
+def _check_sites(rules: object) -> None:
+    """Of a wrong rule, which site has it."""
+    if not isinstance(rules, Mapping):
+        return
+    for place, said in rules.items():
+        if isinstance(said, Mapping) and (unknown := sorted(set(said) - set(RULE_HELP))):
+            raise SettingsError(f'site."{place}": {_unknown(unknown[0], set(RULE_HELP), "rule")}')
+        try:
+            msgspec.convert(said, SiteRules)
+        except msgspec.ValidationError as error:
+            where = str(error).partition(" - at `$")[2].strip(".`")
+            help_ = RULE_HELP.get(where.partition(".")[0].partition("[")[0], "")
+            it_is = f"; it is: {help_}" if help_ else ""
+            raise SettingsError(f'site."{place}": {where}: {_sentence(error)}{it_is}') from None
+
+
+def _check_connections(settings: Settings) -> None:
+    table = SiteTable(settings.site)
+    for host in table.named_hosts("connections"):
+        pause = table.of_host(host).delay_seconds
+        if settings.min_delay_seconds or settings.delay_factor if pause is None else pause:
+            raise SettingsError(f'site."{host}": connections is for hosts without pauses: set delay_seconds to 0 there')
 
 
 def parse_change(text: str) -> tuple[str, Any]:
@@ -248,11 +302,17 @@ def parse_change(text: str) -> tuple[str, Any]:
 
 
 def as_toml(settings: Settings) -> str:
-    """The settings in force, as a TOML file that says what each means."""
+    """The settings in force, as a TOML file that says what each means. Sites come last, each a table of its own."""
+    values = msgspec.to_builtins(settings)
+    sites = values.pop("site")
     lines = []
-    for name, value in msgspec.to_builtins(settings).items():
+    for name, value in values.items():
         lines += [f"# {HELP[name]}", f"{name} = {_toml_value(value)}", ""]
-    return "\n".join(lines)
+    lines.append(f"# {HELP['site']}")
+    for place, rules in sites.items():
+        lines.append(f"[site.{_toml_value(place)}]")
+        lines += [*(f"{name} = {_toml_value(value)}" for name, value in rules.items()), ""]
+    return "\n".join([*lines, *([] if sites else ["[site]", ""])])
 
 
 def common(settings: Settings) -> Settings:
@@ -271,12 +331,12 @@ def _toml_value(value: object) -> str:
     return msgspec.json.encode(value).decode() if isinstance(value, str) else repr(value)
 
 
-def _unknown(name: str, known: set[str]) -> str:
+def _unknown(name: str, known: set[str], what: str = "setting") -> str:
     import difflib
 
     close = difflib.get_close_matches(name, known, n=1)
     hint = f" Did you mean {close[0]!r}?" if close else " `lycosa settings` lists all."
-    return f"there is no setting {name!r}.{hint}"
+    return f"there is no {what} {name!r}.{hint}"
 
 
 def _sentence(error: msgspec.ValidationError) -> str:

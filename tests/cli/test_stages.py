@@ -56,6 +56,28 @@ class TestParse:
         page = json.loads(run(["parse", world.url("/latin"), *world.network, "--json"], capsys))
         assert (page["title"], page["charset"], page["charset_source"]) == ("Паук", "windows-1251", "meta")
 
+    def test_what_the_rules_of_a_site_make_of_a_page(
+        self, world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        rules, hooks = tmp_path / "rules.toml", tmp_path / "mine.py"
+        rules.write_text(
+            '[site."a.test"]\nheaders = {X-Key = "hush"}\nlinks = ["a[href=\'/one\']"]\nfields = {title = "title"}\n'
+        )
+        hooks.write_text(
+            "from lycosa import Request\ndef on_page(page):\n    yield Request(page.url, 'POST', tag='t')\n"
+        )
+        arguments = ["parse", world.url("/"), "--site", *world.network, "-c", str(rules), "--set", f"hooks={hooks}"]
+        found = json.loads(run([*arguments, "--json"], capsys))
+        assert found["links"] == [world.url("/one")]
+        assert len(found["items"]) == 1
+        assert found["requests"] == [f"POST {world.url('/')}  (t)"]
+        out = run(arguments, capsys)
+        assert "headers: X-Key" in out
+        assert "hush" not in out
+        hooks.write_text("def on_page(page):\n    1 / 0\n")
+        assert main(arguments) == 3
+        assert "on_page: ZeroDivisionError" in capsys.readouterr().err
+
     def test_links_have_verdicts(self, world: World, capsys: pytest.CaptureFixture[str]) -> None:
         page = json.loads(run(["parse", world.url("/"), *world.network, "--json"], capsys))
         verdicts = {link["href"]: link["verdict"] for link in page["links"]}
@@ -81,6 +103,29 @@ class TestParse:
     def test_a_missing_file_is_said(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["parse", "/no/such/file"]) == 2
         assert "cannot be read" in capsys.readouterr().err
+
+
+class TestShell:
+    def test_code_is_run_with_the_page_at_hand(
+        self, world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        rules = tmp_path / "rules.toml"
+        rules.write_text('[site."a.test"]\nfields = {title = "title"}\n')
+        code = "print(page.title, css('title')[0].text, xpath('count(//title)'), len(links), items, tree.root.tag)"
+        out = run(["shell", world.url("/latin"), *world.network, "-c", str(rules), "--code", code], capsys)
+        assert out == "Паук Паук 1.0 0 [{'title': 'Паук'}] html\n"
+
+    def test_what_fails_is_told(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        (tmp_path / "page.html").write_text("<h1>x")
+        assert main(["shell", str(tmp_path / "page.html"), "--code", "css('##')"]) == 1
+        assert "SelectorSyntaxError" in capsys.readouterr().err
+
+    def test_a_prompt_reads_lines(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "page.html").write_text("<h1>x<a href=/b>b</a>")
+        lines = iter([f"open({str(tmp_path / 'out')!r}, 'w').write(links[0])"])
+        monkeypatch.setattr("builtins.input", lambda prompt="": next(lines, None) or (_ for _ in ()).throw(EOFError))
+        assert main(["shell", str(tmp_path / "page.html"), "--base", "https://example.org/a"]) == 0
+        assert (tmp_path / "out").read_text() == "https://example.org/b"
 
 
 class TestRobots:

@@ -6,7 +6,7 @@ import asyncio
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,11 +85,16 @@ def _furnish(web: HandWeb) -> None:
 
 
 @contextmanager
-def crawled(path: Path, *more: str) -> Iterator[World]:
-    """The web, and a crawl of it. It ends incomplete: /broken is to be tried again tomorrow."""
+def crawled(path: Path, *more: str, pages: Mapping[str, str] | None = None) -> Iterator[World]:
+    """The web and `pages` beside it, by their paths, and a crawl of it.
+
+    It ends incomplete: /broken is to be tried again tomorrow.
+    """
     with serving() as web:
         world = World(CrawlFolder(path), web)
-        seeds = [world.url("/"), world.url("/", "closed.test")]
+        for page_path, page in (pages or {}).items():
+            web.page(f"http://a.test{page_path}", page)
+        seeds = [world.url("/"), world.url("/", "closed.test"), *map(world.url, pages or ())]
         pace = ["--min-delay", "0", "--delay-factor", "0", "--workers", "1", "--quiet"]
         rules = ["--exclude", "/shop/", "--max-depth", "3", "--set", "retry_after_seconds=[86400.0]"]
         code = main(["crawl", *seeds, *world.place, *world.network, *pace, *rules, *more])

@@ -142,6 +142,16 @@ def _digest_problems(path: Path) -> list[str]:
     return problems
 
 
+def record_kinds(folder: Path) -> dict[str, list[str]]:
+    """The kinds of the records of each URL, in the order in which they were written."""
+    kinds = defaultdict[str, list[str]](list)
+    for path in sorted((folder / "warc").glob("*.warc.gz")):
+        with path.open("rb") as stream:
+            for record in ArchiveIterator(stream):
+                kinds[record.rec_headers.get_header("WARC-Target-URI")].append(record.rec_type)
+    return kinds
+
+
 def _record_ids(path: Path) -> list[str]:
     with path.open("rb") as stream:
         return [record.rec_headers.get_header("WARC-Record-ID") for record in ArchiveIterator(stream)]

@@ -30,7 +30,9 @@ def link(href: str, rel: str = "") -> RawLink:
 
 
 def test_all_links_are_kept_and_each_becomes_a_target_once() -> None:
-    links, found = discovery().of_page(SEED, page(link("/x"), link("/x#y"), link("mailto:a@b"), link("http://b.test/")))
+    links, found, *_ = discovery().of_page(
+        SEED, page(link("/x"), link("/x#y"), link("mailto:a@b"), link("http://b.test/"))
+    )
     assert links.targets == ["http://a.test/x", "http://a.test/x", "http://b.test/"]
     assert links.anchors == ["anchor"] * 3
     assert [target.url for target in found] == ["http://a.test/x", "http://b.test/"]
@@ -39,12 +41,31 @@ def test_all_links_are_kept_and_each_becomes_a_target_once() -> None:
 
 def test_what_the_frontier_knows_is_not_sent_again() -> None:
     own = discovery()
-    _, found = own.of_page(SEED, page(link("/x"), link("/y")))
+    found = own.of_page(SEED, page(link("/x"), link("/y"))).new
     assert len(own.of_page(SEED, page(link("/x")))[1]) == 1, "only what was acknowledged is known"
     own.remembered.add([found[0].fingerprint])
-    links, again = own.of_page(SEED, page(link("/x"), link("/y")))
+    links, again, *_ = own.of_page(SEED, page(link("/x"), link("/y")))
     assert [target.url for target in again] == ["http://a.test/y"]
     assert len(links.targets) == 2
+
+
+def test_in_the_order_best_links_that_were_sent_are_told_and_sent_again_now_and_then() -> None:
+    own = discovery(order="best")
+    (x,) = own.of_page(SEED, page(link("/x"))).new
+    own.remembered.add([x.fingerprint])
+    told = []
+    for _ in range(2, 50):
+        _, new, again, others = own.of_page(SEED, page(link("/x"), link("/y"), link("/x#again")))
+        assert [target.url for target in new] == ["http://a.test/y"]
+        assert (others == x.fingerprint) is not (again == [x])
+        told.append(bool(again))
+    assert [number for number, is_again in enumerate(told, 2) if is_again] == [3, 12, 48]
+
+
+def test_in_other_orders_what_was_sent_is_not_spoken_of() -> None:
+    own = discovery()
+    own.remembered.add([own.of_page(SEED, page(link("/x"))).new[0].fingerprint])
+    assert own.of_page(SEED, page(link("/x")))[1:] == ([], (), b"")
 
 
 def test_memory_of_what_is_known_is_bounded_and_forgets_the_oldest() -> None:
@@ -60,24 +81,24 @@ def test_memory_of_what_is_known_is_bounded_and_forgets_the_oldest() -> None:
 def test_links_to_one_foreign_domain_are_limited_and_own_links_are_not() -> None:
     foreign = [link(f"http://h{number}.b.test/") for number in range(10)]
     own = [link(f"/{number}") for number in range(10)]
-    links, found = discovery(max_links_per_domain=3).of_page(SEED, page(*foreign, *own))
+    links, found, *_ = discovery(max_links_per_domain=3).of_page(SEED, page(*foreign, *own))
     assert len(links.targets) == 20
     assert sum(target.host.endswith("b.test") for target in found) == 3
     assert sum(target.host == "a.test" for target in found) == 10
 
 
 def test_canonical_and_refresh_resolve_against_the_base() -> None:
-    _, found = discovery().of_page(SEED, page(base="http://b.test/in/", canonical="c", refresh="r"))
+    found = discovery().of_page(SEED, page(base="http://b.test/in/", canonical="c", refresh="r")).new
     assert [target.url for target in found] == ["http://b.test/in/c", "http://b.test/in/r"]
 
 
 def test_a_base_that_is_no_url_is_ignored() -> None:
-    links, _ = discovery().of_page(SEED, page(link("x"), base="http://["))
+    links, *_ = discovery().of_page(SEED, page(link("x"), base="http://["))
     assert links.targets == ["http://a.test/x"]
 
 
 def test_at_the_last_depth_links_are_kept_and_not_followed() -> None:
-    links, found = discovery(max_depth=0).of_page(SEED, page(link("/x")))
+    links, found, *_ = discovery(max_depth=0).of_page(SEED, page(link("/x")))
     assert (links.targets, found) == (["http://a.test/x"], [])
 
 
@@ -91,7 +112,7 @@ def test_a_redirect_keeps_depth_and_counts_hops() -> None:
 
 def test_a_redirect_between_two_forms_of_one_page_is_followed_once() -> None:
     own = discovery(url_rules=["drop:view"])
-    _, (first,) = own.of_page(SEED, page(link("/x")))
+    (first,) = own.of_page(SEED, page(link("/x"))).new
     to, (second,) = own.of_redirect(first, "/x?view=full")
     assert to == second.url == "http://a.test/x?view=full"
     assert second.fingerprint != first.fingerprint, "though they count as one page, only the second can be fetched"

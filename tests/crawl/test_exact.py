@@ -199,7 +199,7 @@ def test_a_revisit_asks_for_changes_only(quiet_web: WitnessedWeb, space: Path) -
     pages = kept(space / "c")
     idle = crawl(quiet_web, space / "c")
     assert (idle.exit_code, idle.summary["pages"]) == (0, first.summary["pages"])
-    again = crawl(quiet_web, space / "c", "--revisit")
+    again = crawl(quiet_web, space / "c", "--revisit", "--once")
     assert again.exit_code == 0
     rows = evidence.by_outcome(evidence.pages(space / "c"))
     assert set(rows["unchanged"]) == pages

@@ -26,6 +26,7 @@ from lycosa.simweb import HandWeb, SimWeb, WebPlan
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.folder_store import FolderStore
 from lycosa.store.recover import Recovery, recover
+from tests.page.documents import pdf
 
 from . import evidence
 from .conftest import hand_settings
@@ -370,3 +371,14 @@ def example() -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+async def test_documents_are_pages_with_text_and_links(web: HandWeb) -> None:
+    behind = web.page("http://a.test/behind", page(title="behind"))
+    body = pdf("The tide comes in", title="Tides", link=behind)
+    tides = web.page("http://a.test/tides.pdf", body, headers={"Content-Type": "application/pdf"})
+    seed = web.page("http://a.test/", page("/tides.pdf"))
+    found = {page.url: page async for page in crawler_of(web, [seed])}
+    assert set(found) == {seed, tides, behind}
+    assert (found[tides].title, found[tides].text, found[tides].links) == ("Tides", "The tide comes in", [behind])
+    assert found[behind].referrer == tides

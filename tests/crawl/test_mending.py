@@ -186,7 +186,7 @@ def test_rows_that_nobody_can_name_end_the_crawl_as_incomplete_once(web: Witness
     finish(web, folder)
     first = set((folder / "pages").glob("*.parquet"))
     # The pages of this round are other versions of the same URLs; of the first round only its parts have rows.
-    finish(web, folder, "--revisit")
+    finish(web, folder, "--revisit", "--once")
     for part in first:
         part.unlink()
     ended = finish(web, folder)

@@ -58,7 +58,7 @@ async def test_a_host_without_pauses_has_one_request_at_a_time(web: HandWeb, cra
 async def test_a_host_of_ones_own_has_as_many_as_its_owner_says(web: HandWeb, crawl: HandCrawl) -> None:
     seed = site(web, delay_seconds=0.02)
     web.page("http://b.test/", "<p>not mine", delay_seconds=0.02)
-    outcomes = await crawl(seed, **NO_PAUSE, connections_per_host={"a.test": 3})
+    outcomes = await crawl(seed, **NO_PAUSE, site={"a.test": {"connections": 3}})
     assert set(outcomes.values()) == {"stored"}
     assert len(web.requests) == PAGES + 2
     assert most_at_once(web.requests) == 3
@@ -69,7 +69,7 @@ async def test_a_crawl_delay_wins(web: HandWeb, crawl: HandCrawl) -> None:
     links = "".join(f'<a href="/{number}">{number}</a>' for number in range(8))
     for number in range(8):
         web.page(f"http://a.test/{number}", f"<p>{number}")
-    await crawl(web.page("http://a.test/", links), connections_per_host={"a.test": 4})
+    await crawl(web.page("http://a.test/", links), site={"a.test": {"connections": 4}})
     requests = web.requests
     assert len(requests) == 10
     for before, after in pairwise(requests):
@@ -83,7 +83,7 @@ async def test_who_says_too_many_requests_is_asked_no_more_before_its_time(
 ) -> None:
     seed = site(web)
     web.page("http://a.test/20", "slowly", status=429, headers={"Retry-After": "1"})
-    await crawl(seed, **NO_PAUSE, connections_per_host={"a.test": connections}, max_backoff_seconds=1.0)
+    await crawl(seed, **NO_PAUSE, site={"a.test": {"connections": connections}}, max_backoff_seconds=1.0)
     (refused,) = [request for request in web.requests if request.path == "/20"]
     assert refused.finished_at
     later = [request.arrived_at - refused.finished_at for request in web.requests]
@@ -112,15 +112,15 @@ async def test_what_robots_forbids_is_refused_in_few_turns(web: HandWeb, crawl: 
 
 
 def test_several_at_once_need_a_host_without_pauses() -> None:
-    with pytest.raises(SettingsError, match="set min_delay_seconds and delay_factor to 0"):
-        from_values({"connections_per_host": {"a.test": 4}})
+    with pytest.raises(SettingsError, match="set delay_seconds to 0 there"):
+        from_values({"site": {"a.test": {"connections": 4}}})
 
 
 @pytest.mark.parametrize("connections", [1, 4])
 def test_a_worker_that_is_killed_within_a_run_loses_nothing(space: Path, tmp_path: Path, connections: int) -> None:
     with WitnessedWeb(WebPlan.named("clean", is_prerendered=True, **SIZE), tmp_path) as web:
         host = str(urlsplit(web.seeds[0]).hostname)
-        settings = NO_PAUSE | {"workers": 1, "connections_per_host": {host: connections}}
+        settings = NO_PAUSE | {"workers": 1, "site": {host: {"connections": connections}}}
         with start(web, space / "c", *web.seeds, **settings) as running:
             for requests in (60, 160):
                 web.wait_for_requests(requests)

@@ -104,7 +104,8 @@ def test_a_first_signal_waits_for_what_is_under_way_and_a_second_does_not(space:
             running.signal(signal.SIGINT)
             running.signal(signal.SIGINT)
             assert running.end().exit_code == 3
-        assert evidence.left_open(space / "hurried") == []
+        # Rows that nobody had the time to put into tables wait in a journal, for the next start.
+        assert all(path.name.endswith(".journal.open") for path in evidence.left_open(space / "hurried"))
         assert evidence.invalid_warcs(space / "hurried") == []
 
 

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
-from itertools import product, zip_longest
+from itertools import cycle, product, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +66,10 @@ def ways() -> list[tuple[PageLinks, PageLinks]]:
         LinkPolicy(scope, Fingerprinter(SECRET), rules=CanonicalRules.from_names(rules), limits=limits)
         for scope, rules, limits in product(scopes, RULES, LIMITS)
     ]
-    return [(MemoLinks(policy), CompiledLinks(policy, max_origins=99)) for policy in policies]
+    return [
+        (MemoLinks(policy, tells_others=told), CompiledLinks(policy, max_origins=99, tells_others=told))
+        for policy, told in zip(policies, cycle([False, True]), strict=False)
+    ]
 
 
 def compare(memo: PageLinks, compiled: PageLinks, page: bytes, turn: int) -> None:
@@ -92,7 +95,7 @@ def renamed(link: KnownLink) -> KnownLink:
 
 
 def differing(one: FoundLinks, other: FoundLinks) -> list[tuple[Any, Any]]:
-    columns: Iterable[tuple[list[Any], list[Any]]] = zip(one, other, strict=True)
+    columns: Iterable[tuple[Any, Any]] = zip(one, other, strict=True)
     return [pair for mine, yours in columns for pair in zip_longest(mine, yours) if pair[0] != pair[1]]
 
 
@@ -173,7 +176,7 @@ def decide_anew(base: str, links: list[RawLink], asks_key: bool) -> object:
         Verdict.IN_SCOPE,
     )
     remembered = _native.Remembered(100)
-    page = base, links, ("/x", "\\y"), "utf-8", True, remembered, renamed if asks_key else None, True, True
+    page = base, links, ("/x", "\\y"), "utf-8", True, remembered, renamed if asks_key else None, True, True, True
     remembered.add(decider.decide(*page)[5])
     return decider.decide(*page)
 

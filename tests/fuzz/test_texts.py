@@ -157,7 +157,7 @@ def test_any_page_is_read_within_limits(body: bytes, content_type: str, x_robots
     assert len(page.links) <= 50
     assert len(page.text) <= 500
     target = Target("http://a.test/x/", "a.test", b"12345678")
-    links, discovered = DISCOVERY.of_page(target, page)
+    links, discovered, *_ = DISCOVERY.of_page(target, page)
     assert len(links.targets) == len(links.anchors) == len(links.rels)
     for found in discovered:
         assert isinstance(parse(found.url), ParsedUrl)

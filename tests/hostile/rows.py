@@ -113,6 +113,7 @@ ELSEWHERE: dict[str, list[str]] = {
     "R": ["crawl/test_robots_answers.py", "robots/test_robots.py", "robots/test_robots_conformance.py"],
     "S1": ["fetch/test_gate.py", "crawl/test_gate.py"],
     "S6": ["frontier/test_poisoned.py"],
+    "S8": ["dashboard/test_entrance.py", "dashboard/test_pages.py", "dashboard/test_browser.py"],
     "S11": ["fetch/test_tls.py"],
     "F1": ["audit/test_planted.py", "crawl/test_evidence.py"],
     "F2": [

@@ -187,7 +187,7 @@ class Walk:
             return Failed(Failure.STATUS, str(answer.status), response)
         if self.judge.is_soft_404(lease, page):
             return Failed(Failure.SOFT_404, "", response)
-        links, found = self.discovery.of_page(target, page, self.judge.renaming(lease))
+        links, found, *_ = self.discovery.of_page(target, page, self.judge.renaming(lease))
         discovered = self.judge.deferred(lease, found)
         digest = sha1(body).digest()
         original = self._stored.setdefault(digest, target.url)

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.errors import SettingsError
 from lycosa.page._native import WEIGHTS, Model, describe, feature_names, lay_out
-from lycosa.page.content import ContentRules, explain, extract
+from lycosa.page.content import explain, extract
 from lycosa.page.content.dates import date_of_url, iso_date
+from lycosa.site_rules import SiteRules, SiteTable
 
 from .. import suites
 
@@ -220,33 +220,25 @@ def test_text_is_read_as_a_browser_would(html: str, text: str) -> None:
 # Rules
 
 
+def contents(selectors: dict[str, str]) -> SiteTable:
+    return SiteTable({site: SiteRules(content=selector) for site, selector in selectors.items()})
+
+
 def test_a_rule_for_a_site_overrides_the_model() -> None:
-    rules = ContentRules({"ptt.cc": ".push-content"})
+    rules = contents({"ptt.cc": ".push-content"})
     content = extract(PTT, "https://www.ptt.cc/bbs/x.html", rules)
     assert content.text == ": 火鍋啊，下雨天就是要吃火鍋"
     assert content.rule == ".push-content"
 
 
 def test_a_rule_that_finds_nothing_leaves_it_to_the_model() -> None:
-    rules = ContentRules({"example.org": "#no-such-id"})
+    rules = contents({"example.org": "#no-such-id"})
     assert extract(ARTICLE, "https://example.org/", rules) == extract(ARTICLE, "https://example.org/")
-
-
-def test_a_rule_counts_for_its_domain_and_no_other() -> None:
-    rules = ContentRules({"example.org": "p"})
-    assert rules.selector_for("https://www.example.org/x") == "p"
-    assert rules.selector_for("https://example.org.evil.net/") == ""
-    assert rules.selector_for("http://[broken") == ""
-
-
-def test_a_rule_that_is_no_selector_is_refused() -> None:
-    with pytest.raises(SettingsError, match=r"content_rules: ptt\.cc"):
-        ContentRules({"ptt.cc": "##"})
 
 
 def test_elements_within_chosen_ones_are_not_repeated() -> None:
     html = "<div class=a>one<div class=a>two</div></div>"
-    assert extract(html, "http://x/", ContentRules({"x": ".a"})).text == "one\ntwo"
+    assert extract(html, "http://x/", contents({"x": ".a"})).text == "one\ntwo"
 
 
 # Why

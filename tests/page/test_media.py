@@ -41,7 +41,7 @@ PAGE = b"<!doctype html><title>t</title>"
         ("", RSS, Media.FEED),
         ("application/json", b'{"a": 1}', Media.OTHER),
         ("image/png", PAGE, Media.OTHER),
-        ("application/pdf", b"%PDF-", Media.OTHER),
+        ("application/pdf", b"%PDF-", Media.PDF),
         ("text/css", b"a {}", Media.OTHER),
     ],
 )

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lycosa.model import Page, RawLink
-from lycosa.page.content import ContentRules
 from lycosa.page.parser import PageParser, last_label
 from lycosa.settings import Settings
+from lycosa.site_rules import SiteRules, SiteTable
 
 LIMITS = Settings()
 
@@ -36,6 +36,7 @@ def test_a_page_is_read_in_one_go() -> None:
         description="Worum es geht",
         text="Groß\n\nEin fetter Absatz\n\nNoch einer\nmit Umbruch\n\nein Link",
         links=[RawLink("x?a=1&b=2", "ein Link", "nofollow ugc")],
+        headings="Groß",
         base="/b/",
         canonical="/c",
         language="de-AT",
@@ -63,7 +64,7 @@ def test_a_page_is_about_something() -> None:
 
 
 def test_a_rule_chooses_the_content_of_its_site() -> None:
-    parser = PageParser(LIMITS, "Lycosa", ContentRules({"a.org": "footer"}))
+    parser = PageParser(LIMITS, "Lycosa", SiteTable({"a.org": SiteRules(content="footer")}))
     assert parser.parse(ARTICLE.encode(), "text/html", url="https://www.a.org/").content == "Imprint"
     assert parser.parse(ARTICLE.encode(), "text/html", url="https://b.org/").content != "Imprint"
 

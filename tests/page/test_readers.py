@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -42,7 +42,16 @@ def assert_same(html: str, limits: Settings = LIMITS) -> None:
     assert ours.head == theirs.head
     assert ours.links == theirs.links
     assert lines(ours.text) == lines(theirs.text)
+    unshown = words_by_line(theirs.headings) - words_by_line(ours.headings)
+    assert words_by_line(ours.headings) <= words_by_line(theirs.headings)
+    # Where no text is shown, as in a list beside its items, the tree has headings all the same.
+    assert not [heading for heading in unshown if f"\n{heading}\n" in f"\n{ours.text}\n"]
     assert ours.is_too_large == theirs.is_too_large
+
+
+def words_by_line(text: str) -> set[str]:
+    """The lines without their spaces, in any order: of headings in headings either may be told first."""
+    return set(filter(None, ("".join(line.split()) for line in text.split("\n"))))
 
 
 CASES = [
@@ -115,6 +124,17 @@ CASES = [
     "<meta name=tdm-reservation content=0><meta name=robots content=index><meta name=tdm-reservation content='&#49;'>",
     "<meta http-equiv=content-language content=' fr '><html lang=''><meta name='' http-equiv=robots content=none>",
 ]
+
+
+@pytest.mark.parametrize("read", [compiled.read, tree.read])
+def test_headings_are_told_one_a_line(read: Callable[[str, Settings, str], Reading]) -> None:
+    html = (
+        "<title>no</title><h1> One\n<b>big</b>  one </h1><p>no<table><tr><td><h2>in a &amp; cell</h2>no</table>"
+        "<h4></h4><ul><li><h3>two<br>lines</h3>no</ul><a href=x><h6>linked</h6></a><noscript><h2>no</h2></noscript>"
+        "<h5><img alt=i>"
+    )
+    expected = ["One big one", "in a & cell", "two lines", "linked", "i"]
+    assert read(html, LIMITS, "lycosa").headings.split("\n") == expected
 
 
 @pytest.mark.parametrize("html", CASES)

@@ -67,11 +67,12 @@ async def test_rows_carry_the_visit_its_text_and_its_place(folder: CrawlFolder) 
         "Über", "", "sha1:A", "sha1:B", "g", "http://a.example/0", 2, "http://a.example/", 7, 2, '"e"', "Mon", 0.25,
         1_000, "length", reason="", noindex=True, author="Wer", published="2026-01-01",
     )  # fmt: skip
-    page = Page("Titel", "Über", "Wörter", [], content="Worte", comments="Und ob")
+    page = Page("Titel", "Über", "Wörter", [], content="Worte", comments="Und ob", headings="Kopf")
     store.put(row, response(row.url, b"abc"), page, Links(["http://b/"], ["b"], ["nofollow"]))
     await store.close()
     (found,) = pq.read_table(folder.pages).to_pylist()
-    assert (found.pop("text"), found.pop("content"), found.pop("comments")) == ("Wörter", "Worte", "Und ob")
+    texts = [found.pop(name) for name in ("text", "content", "comments", "headings")]
+    assert texts == ["Wörter", "Worte", "Und ob", "Kopf"]
     assert found.pop("outcome") == "duplicate"
     assert found.pop("fetched_at").timestamp() == START
     assert (
@@ -94,7 +95,8 @@ async def test_the_columns_are_those_of_the_schema(folder: CrawlFolder) -> None:
         "digest, text_digest, group_id, original, depth, referrer, priority, out_links, etag, last_modified, "
         "fetch_seconds, body_bytes, truncated, warc_file, warc_offset, warc_length, reason, detail"
     )
-    assert PAGES.names == [*listed.split(", "), "noindex", "author", "published", "usage", "content", "comments"]
+    later = "noindex, author, published, usage, rendered, render_cause, changed, content, comments, headings"
+    assert PAGES.names == f"{listed}, {later}".split(", ")
 
 
 async def test_a_visit_without_a_response_is_a_row_without_a_record(folder: CrawlFolder) -> None:

@@ -84,12 +84,14 @@ def look_for_unseen(asked: Sequence[Asked], rows: Iterable[AuditRow], report: Au
             report.add(Rule.UNSEEN, row.url)
 
 
-def look_for_extra(asked: Sequence[Asked], rows: Sequence[AuditRow], runs: int, report: AuditReport) -> None:
-    """Requests beyond one per run and the retries of visits that failed."""
+def look_for_extra(
+    asked: Sequence[Asked], rows: Sequence[AuditRow], runs: int, report: AuditReport, *, is_continuous: bool = False
+) -> None:
+    """Requests beyond one per run and the retries of visits that failed; of a continuous crawl, beyond its visits."""
     failed: Counter[str] = Counter()
     others: set[str] = set()
     for row in rows:
-        if row.outcome == "failed":
+        if row.outcome == "failed" or is_continuous:
             failed[place_of(row.url)] += 1
         else:
             others.add(place_of(row.url))

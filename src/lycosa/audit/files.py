@@ -76,13 +76,13 @@ def rows_of(folder: CrawlFolder, report: AuditReport) -> list[AuditRow]:
             rows += _rows(folder, path)
         except (pa.ArrowException, OSError, KeyError) as error:
             report.add(Rule.INVALID_PARQUET, path.name, str(error).splitlines()[0])
-    for path in sorted(folder.links.glob("*.parquet")):
+    for path in sorted([*folder.links.glob("*.parquet"), *folder.items.glob("*.parquet")]):
         try:
             # Every column of every group, as a reader would.
             for _ in pq.ParquetFile(path).iter_batches():
                 pass
         except (pa.ArrowException, OSError) as error:
-            report.add(Rule.INVALID_PARQUET, f"links/{path.name}", str(error).splitlines()[0])
+            report.add(Rule.INVALID_PARQUET, f"{path.parent.name}/{path.name}", str(error).splitlines()[0])
     return rows
 
 
@@ -118,7 +118,7 @@ def uncounted_records(folder: CrawlFolder) -> list[Place]:
 
 def look_for_open_files(folder: CrawlFolder, report: AuditReport) -> None:
     """Files that were not given their final names. Only wrong while no crawl runs."""
-    for part in (folder.warc, folder.pages, folder.links):
+    for part in (folder.warc, folder.pages, folder.links, folder.items):
         for path in sorted(part.glob("*.open")):
             report.add(Rule.LEFT_OPEN, f"{part.name}/{path.name}", f"{path.stat().st_size:,} bytes")
 

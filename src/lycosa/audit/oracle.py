@@ -69,7 +69,8 @@ def audit(folders: Sequence[CrawlFolder], settings: Settings, question: Question
     with opened_view(folders[0]) as view:
         if view:
             _judge_frontier(folders[0], view, rows, settings, question, report)
-        _judge_requests(asked, rows, queued_urls(view) if view else set(), question, report)
+        queued = queued_urls(view) if view else set()
+        _judge_requests(asked, rows, queued, settings, question, report)
         _judge_pauses(asked, rows, view, settings, question, report)
     robots.look_for_disallowed(rows, settings.user_agent, report)
     return report
@@ -109,11 +110,16 @@ def _judge_frontier(
 
 
 def _judge_requests(
-    asked: Sequence[Asked], rows: Sequence[AuditRow], queued: set[str], question: Question, report: AuditReport
+    asked: Sequence[Asked],
+    rows: Sequence[AuditRow],
+    queued: set[str],
+    settings: Settings,
+    question: Question,
+    report: AuditReport,
 ) -> None:
     if question.log is not None:
         by_server.look_for_unseen(asked, rows, report)
-    by_server.look_for_extra(asked, rows, question.runs, report)
+    by_server.look_for_extra(asked, rows, question.runs, report, is_continuous=settings.continuous)
     by_server.look_for_pages_before_robots(asked, report)
     if question.truth is not None:
         truth = _truth(question.truth)

@@ -6,7 +6,9 @@ import argparse
 import sys
 from pathlib import Path
 
+from lycosa.cli.bench_freshness import add_freshness
 from lycosa.cli.bench_order import add_order
+from lycosa.cli.bench_search import add_search
 from lycosa.cli.commands import COMMANDS
 from lycosa.errors import SettingsError
 
@@ -69,10 +71,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--install", action="store_true", help="install the other crawlers, then stop")
     parser.add_argument("--json", action="store_true", help="print the result for machines")
     parser.set_defaults(run=run)
-    actions = parser.add_subparsers(title="actions", metavar="extraction, experiments, order")
+    actions = parser.add_subparsers(title="actions", metavar="extraction, experiments, order, freshness, search")
     _add_extraction(actions)
     _add_experiments(actions)
     add_order(actions)
+    add_freshness(actions)
+    add_search(actions)
 
 
 def _add_extraction(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -6,13 +6,16 @@ import argparse
 import asyncio
 import signal
 import sys
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lycosa.cli.arguments import place
 from lycosa.cli.commands import COMMANDS
+from lycosa.cli.serve import introduce
 from lycosa.clock import steady_clock
+from lycosa.dashboard.serve import ANYWHERE, ServedBeside, listen
 from lycosa.errors import SettingsError
 from lycosa.store.objects import ObjectPlace, Objects
 
@@ -26,9 +29,11 @@ if TYPE_CHECKING:
 
 # Tables larger than this are not brought back from an object store for a report.
 MAX_REPORT_BYTES = 1024**3
+SECONDS_PER_DAY = 86_400
 # Options of the command line that are settings under another name.
 _OPTIONS = {
     "max_pages": "max_pages",
+    "render": "render",
     "max_depth": "max_depth",
     "scope": "scope",
     "include": "include",
@@ -41,12 +46,16 @@ _OPTIONS = {
     "open_network": "open_networks",
     "frontier": "frontier",
     "user_agent": "user_agent",
+    "pages_per_second": "pages_per_second",
+    "hooks": "hooks",
 }
 _EXAMPLES = """\
 examples:
   lycosa crawl https://example.org/ --max-pages 1000
   lycosa crawl --seeds seeds.txt --scope any --folder broad --set max_body_bytes=2000000
+  lycosa crawl https://example.org/ --serve      and watch it in the browser
   lycosa crawl --folder broad          go on where it stopped
+  lycosa crawl --folder broad --revisit --pages-per-day 50000      keep it fresh, until it is stopped
   lycosa crawl https://example.org/ --frontier redis://10.0.0.1/0?crawl=web      the same on every machine
 
 exit codes: 0 finished, 1 backend lost, 2 bad settings, 3 stopped, incomplete, or a seed gave no page
@@ -77,6 +86,9 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--include", action="append", metavar="RE", help="follow only URLs that match (may repeat)")
     parser.add_argument("--exclude", action="append", metavar="RE", help="do not follow URLs that match (may repeat)")
     parser.add_argument("--order", choices=("breadth", "depth", "best"), help="what is fetched first")
+    parser.add_argument(
+        "--render", choices=("never", "auto", "always"), help="which pages a browser shows before they are read"
+    )
     parser.add_argument("--workers", type=int, metavar="N", help="worker processes (default: one per core)")
     parser.add_argument(
         "--connections", type=int, metavar="N", help="open requests per worker (default: as many as hosts are ready)"
@@ -88,10 +100,33 @@ def add_parser(commands: Any) -> None:
         "--open-network", action="append", metavar="CIDR", help="also fetch from this non-public network (may repeat)"
     )
     parser.add_argument(
-        "--revisit", action="store_true", help="if the crawl is finished, visit its pages, and what failed, again"
+        "--hooks",
+        type=lambda path: str(Path(path).absolute()),
+        metavar="FILE",
+        help="Python file with functions that take part in visits (docs/how-to/hooks.md)",
     )
+    parser.add_argument(
+        "--revisit", action="store_true", help="go on until stopped: visit pages again as they change, new ones too"
+    )
+    parser.add_argument(
+        "--once",
+        action="store_true",
+        help="with --revisit: if the crawl is finished, visit its pages once more, and end",
+    )
+    budget = parser.add_mutually_exclusive_group()
+    budget.add_argument(
+        "--pages-per-second", type=float, metavar="X", help="with --revisit: budget for new and known pages"
+    )
+    budget.add_argument("--pages-per-day", type=float, metavar="N", help="the same, per day")
     parser.add_argument("-c", "--config", type=Path, metavar="FILE", help="settings file (TOML)")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="any setting (may repeat)")
+    parser.add_argument(
+        "--serve",
+        nargs="?",
+        const=ANYWHERE,
+        metavar="ADDRESS:PORT",
+        help="show it in the browser while it runs (default: a free port of 127.0.0.1)",
+    )
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument("--json", action="store_true", help="one JSON object at the end, progress as JSON lines")
     shown.add_argument("--quiet", action="store_true", help="say nothing but errors")
@@ -109,6 +144,9 @@ def run(options: argparse.Namespace) -> int:
     from lycosa.url.canonical import parse_seeds
     from lycosa.wiring.crawl import ProcessParts
 
+    if options.serve and "://" in options.serve:
+        # A seed, before which no address was named.
+        options.seeds, options.serve = [options.serve, *options.seeds], ANYWHERE
     place = options.folder
     objects = Objects(place) if isinstance(place, ObjectPlace) else None
     folder = CrawlFolder(options.spool or spool_of(place), away=objects) if objects else CrawlFolder(place)
@@ -122,6 +160,8 @@ def run(options: argparse.Namespace) -> int:
         objects=objects,
         on_settled=tally.add,
     )
+    if options.once and not options.revisit:
+        raise SettingsError("--once goes with --revisit: one more visit of every page, and then the end")
     seeds = parse_seeds(_seed_texts(options, session.settings))
     is_shared = is_redis(session.settings.frontier)
     # A crawl of many machines has its seeds in the store.
@@ -129,12 +169,16 @@ def run(options: argparse.Namespace) -> int:
         raise SettingsError("no seeds: name a URL to start from, or --seeds FILE, or the --folder of a crawl")
     if objects and not is_shared:
         raise SettingsError(f"{place}: a crawl into an object store needs a --frontier redis://…")
+    listening = listen(options.serve) if options.serve else None
     parts.begin()
-    with session:
+    with session, ServedBeside(place, None, listening) if listening else nullcontext():
+        if listening:
+            introduce(listening)
         return uvloop.run(_crawl(options, session, tally, seeds))
 
 
 async def _crawl(options: argparse.Namespace, session: Session, tally: Tally, seeds: list[ParsedUrl]) -> int:
+    from lycosa.observe.live import LiveFile
     from lycosa.observe.progress import Progress
 
     loop = asyncio.get_running_loop()
@@ -142,8 +186,9 @@ async def _crawl(options: argparse.Namespace, session: Session, tally: Tally, se
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, session.stop)
     style: Style = "json" if options.json else "quiet" if options.quiet else "human"
-    async with Progress(session, tally, style):
-        ending = await session.run(seeds, revisit=options.revisit)
+    async with Progress(session, tally, style), LiveFile(session, tally) as live:
+        ending = await session.run(seeds, revisit=options.once)
+    await live.end(ending)
     return await _sum_up(options, session, tally, ending)
 
 
@@ -208,6 +253,10 @@ def _changes(options: argparse.Namespace) -> dict[str, Any]:
     for option, name in _OPTIONS.items():
         if (value := getattr(options, option)) is not None:
             changes[name] = value
+    if options.revisit:
+        changes["continuous"] = not options.once
+    if options.pages_per_day is not None:
+        changes["pages_per_second"] = options.pages_per_day / SECONDS_PER_DAY
     return changes
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import shlex
 import shutil
+import signal
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,8 @@ import msgspec
 
 from lycosa.cli.arguments import add_json_option, new_parser
 from lycosa.cli.printing import console, print_facts, print_json
+from lycosa.cli.serve import introduce
+from lycosa.dashboard.serve import ANYWHERE, DashboardAddress, ServedBeside, listen
 from lycosa.errors import SettingsError
 from lycosa.inspect.wording import visible
 
@@ -61,18 +65,32 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--pages", type=int, default=20, metavar="N", help="pages on each host (default: 20)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="another number is another web (default: 1)")
     parser.add_argument("--folder", type=Path, metavar="DIR", help="where the crawl is kept (default: a new one)")
+    parser.add_argument("--serve", action="store_true", help="with a dashboard, also where no terminal is at hand")
     add_json_option(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    from lycosa.cli.main import main
-    from lycosa.simweb import SimWebProcess
     from lycosa.store.folder import CrawlFolder
 
     folder = CrawlFolder(options.folder or tempfile.mkdtemp(prefix="lycosa-demo-"))
     if folder.exists:
         raise SettingsError(f"{folder.path}: there is a crawl in this folder already; name another with --folder")
+    if not (options.serve or _is_seen()):
+        return _crawl_and_compare(options, folder)
+    listening = listen(ANYWHERE)
+    with ServedBeside(folder.path, None, listening) as dashboard:
+        introduce(listening)
+        code = _crawl_and_compare(options, folder)
+        if _is_seen():
+            _stay(listening, dashboard)
+    return code
+
+
+def _crawl_and_compare(options: argparse.Namespace, folder: CrawlFolder) -> int:
+    from lycosa.cli.main import main
+    from lycosa.simweb import SimWebProcess
+
     started = time.monotonic()
     with SimWebProcess(_plan(options)) as web:
         if not options.json:
@@ -91,6 +109,19 @@ def run(options: argparse.Namespace) -> int:
         _print(comparison)
         _print_next(folder)
     return 0 if comparison.holds else EXIT_DIFFERENT
+
+
+def _is_seen() -> bool:
+    """Whether somebody sits in front of it, who can open a link and press Ctrl-C."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _stay(listening: DashboardAddress, dashboard: ServedBeside) -> None:
+    print(f"\nLook at it in the browser: {listening.link}\nCtrl-C ends the dashboard.", flush=True)
+    # The crawl had a use of its own for it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    with suppress(KeyboardInterrupt):
+        dashboard.wait()
 
 
 def _plan(options: argparse.Namespace) -> WebPlan:

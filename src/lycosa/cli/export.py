@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from lycosa.cli.arguments import add_folder_option, add_json_option, new_parser
+from lycosa.cli.export_sqlite import write_sqlite
 from lycosa.cli.printing import print_json, say
 from lycosa.errors import LycosaError, SettingsError
 from lycosa.inspect.wording import moment, visible, visible_lines
@@ -28,7 +30,9 @@ Write a crawl, or the part of it that --where names, in another format:
   jsonl    one JSON object per line
   csv      for spreadsheets; cells that look like formulas are quoted
   parquet  one file, for DuckDB, pandas, Spark
+  sqlite   a database for datasette and other tools; with pages come their links
   wacz     one web archive with its index, for replay tools such as ReplayWeb.page
+  pywb     a folder from which pywb replays the crawl: its configuration and an index of the WARC files, which stay
   folder   every kept page as a UTF-8 file named by its content, with index.jsonl
 
 The table `pages` is exported without the visits that gave no page (robots.txt, sitemaps, probes, redirects, what was
@@ -36,7 +40,9 @@ refused or failed); --all keeps them. Times are UTC and say so."""
 _EXAMPLES = """\
   lycosa export --format jsonl --out pages.jsonl --where "outcome = 'stored' AND language LIKE 'de%'"
   lycosa export --format csv --what hosts --out hosts.csv
+  lycosa export --format sqlite --out crawl.sqlite && datasette crawl.sqlite
   lycosa export --format wacz --out crawl.wacz
+  lycosa export --format pywb --out replay && cd replay && wayback
 """
 _EXTENSIONS = {
     "text/html": ".html",
@@ -47,6 +53,8 @@ _EXTENSIONS = {
     "application/xml": ".xml",
     "text/xml": ".xml",
 }
+FORMATS = ("jsonl", "csv", "parquet", "sqlite", "wacz", "pywb", "folder")
+_OF_PAGES = ("wacz", "pywb", "folder")
 _ROWS_AT_ONCE = 1_000
 _PAGES = ", ".join(f"'{kind.name.lower()}'" for kind in OutcomeKind if kind.is_page)
 # The views have moments as plain timestamps in UTC; elsewhere they would be taken for local ones.
@@ -57,10 +65,13 @@ def add_parser(commands: Any) -> None:
     """Add the command to the command line."""
     parser = new_parser(commands, "export", _DESCRIPTION, _EXAMPLES)
     add_folder_option(parser)
-    parser.add_argument("--format", required=True, choices=("jsonl", "csv", "parquet", "wacz", "folder"), help="how")
+    parser.add_argument("--format", required=True, choices=FORMATS, help="how")
     parser.add_argument("--out", required=True, type=Path, metavar="PATH", help="where to; must not exist")
     parser.add_argument(
-        "--what", choices=("pages", "links", "history", "hosts"), default="pages", help="which table (default: pages)"
+        "--what",
+        choices=("pages", "links", "items", "history", "hosts"),
+        default="pages",
+        help="which table (default: pages)",
     )
     parser.add_argument(
         "--purpose",
@@ -90,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print_json({"out": str(options.out), "format": options.format, "rows": count})
     else:
-        what = {"wacz": "records", "folder": "pages"}.get(options.format, f"rows of {options.what}")
+        what = {"wacz": "records", "pywb": "records", "folder": "pages"}.get(options.format, f"rows of {options.what}")
         print(f"{count:,} {what} in {visible(options.out)}")
     return 0
 
@@ -100,8 +111,10 @@ def _check(options: argparse.Namespace) -> None:
         raise SettingsError(f"{options.out} exists already; name another place with --out")
     if not options.out.absolute().parent.is_dir():
         raise SettingsError(f"{options.out}: there is no folder {options.out.absolute().parent} to put it in")
-    if options.format in ("wacz", "folder") and options.what != "pages":
-        raise SettingsError(f"--format {options.format} holds pages; --what {options.what} needs jsonl, csv or parquet")
+    if options.format in _OF_PAGES and options.what != "pages":
+        raise SettingsError(
+            f"--format {options.format} holds pages; --what {options.what} needs jsonl, csv, parquet or sqlite"
+        )
 
 
 def _write(folder: CrawlFolder, options: argparse.Namespace, out: Path) -> int:
@@ -116,6 +129,10 @@ def _write(folder: CrawlFolder, options: argparse.Namespace, out: Path) -> int:
         rows = f"SELECT * FROM ({rows}) WHERE outcome IN ({_PAGES})"  # noqa: S608
     if options.what == "pages" and unwanted:
         rows = f"SELECT * FROM ({rows}) WHERE NOT ({unwanted})"  # noqa: S608
+    if options.what == "items" and unwanted:
+        rows = f"SELECT * FROM ({rows}) WHERE url NOT IN (SELECT url FROM pages WHERE {unwanted})"  # noqa: S608
+    if options.what == "items" and options.format == "jsonl":
+        rows = f"SELECT * REPLACE (item::JSON AS item) FROM ({rows})"  # noqa: S608
     with connect_for(folder, rows) as connection:
         _check_rows(connection, rows)
         match options.format:
@@ -123,6 +140,10 @@ def _write(folder: CrawlFolder, options: argparse.Namespace, out: Path) -> int:
                 return _write_wacz(folder, connection, rows, unwanted, out)
             case "folder":
                 return _write_folder(folder, connection, rows, out)
+            case "pywb":
+                return _write_replay(folder, connection, unwanted, out)
+            case "sqlite":
+                return write_sqlite(connection, options.what, rows, out, partial(_told_columns, connection))
             case "csv":
                 return _copy(connection, f"SELECT {_safe_columns(connection, rows)} FROM ({rows})", out, "csv, header")  # noqa: S608
             case "jsonl":
@@ -189,20 +210,31 @@ def _kept(connection: duckdb.DuckDBPyConnection, rows: str, columns: str) -> Ite
         yield from some
 
 
+def _left_out(connection: duckdb.DuckDBPyConnection, unwanted: str) -> set[tuple[str, int]]:
+    """The records of pages that must not be used for the purpose, by file and offset."""
+    if not unwanted:
+        return set()
+    return set(connection.execute(f"SELECT warc_file, warc_offset FROM pages WHERE {unwanted}").fetchall())  # noqa: S608
+
+
+def _write_replay(folder: CrawlFolder, connection: duckdb.DuckDBPyConnection, unwanted: str, out: Path) -> int:
+    from lycosa.store.replay import write_replay
+
+    if not folder.warc_files():
+        raise SettingsError(f"{folder.path}: there is no finished WARC file yet")
+    return write_replay(folder, out, _left_out(connection, unwanted))
+
+
 def _write_wacz(folder: CrawlFolder, connection: duckdb.DuckDBPyConnection, rows: str, unwanted: str, out: Path) -> int:
     from lycosa.store.wacz import write_wacz
 
     if not folder.warc_files():
         raise SettingsError(f"{folder.path}: there is no finished WARC file yet")
-    left_out: set[tuple[str, int]] = set()
-    if unwanted:
-        places = f"SELECT warc_file, warc_offset FROM pages WHERE {unwanted}"  # noqa: S608
-        left_out = set(connection.execute(places).fetchall())
     pages = (
         {"id": f"{number:x}", "url": url, "ts": at / 1_000_000, "title": title or url}
         for number, (url, at, title) in enumerate(_kept(connection, rows, "url, epoch_us(fetched_at), title"))
     )
-    return write_wacz(folder, out, pages, time.time(), left_out)
+    return write_wacz(folder, out, pages, time.time(), _left_out(connection, unwanted))
 
 
 def _write_folder(folder: CrawlFolder, connection: duckdb.DuckDBPyConnection, rows: str, out: Path) -> int:

@@ -99,7 +99,7 @@ def _facts(url: ParsedUrl, fetched: Fetched) -> dict[str, Any]:
     }
     if (response := fetched.response) is not None:
         body = {"body_bytes": len(response.body), "raw_body_bytes": len(response.raw_body)}
-        bare = {"body", "raw_body", "head", "request_head", "url"}
+        bare = {"body", "raw_body", "head", "request_head", "request_body", "url"}
         facts |= {name: value for name, value in msgspec.structs.asdict(response).items() if name not in bare} | body
     return facts
 

@@ -6,11 +6,13 @@ Of a page that was visited more than once, the links of its newest visit count.
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lycosa.cli.arguments import add_folder_option, add_json_option, new_parser
 from lycosa.cli.graph_ranks import add_rank_options, show_coverage, show_ranks
+from lycosa.cli.graph_views import add_view_options, draw_hosts, show_in_links, write_graphml
 from lycosa.cli.printing import print_facts, print_json, print_table, say
 from lycosa.errors import SettingsError
 from lycosa.inspect.wording import visible_lines
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 _EXAMPLES = """\
   lycosa graph                                  degrees, the most linked pages
   lycosa graph --edges > edges.tsv
+  lycosa graph --in-links https://example.org/  who links there, and with which words
+  lycosa graph --picture hosts.svg
+  lycosa graph --edges --format graphml --out graph.graphml
   lycosa graph --pagerank --top 20
   lycosa graph --coverage --reference wanted.txt
   lycosa graph --edges --hosts --format parquet --out hosts.parquet
@@ -50,9 +55,10 @@ def add_parser(commands: Any) -> None:
     add_folder_option(parser)
     parser.add_argument("--edges", action="store_true", help="write the edges: source and target")
     parser.add_argument("--hosts", action="store_true", help="between hosts instead of pages, with how many links")
-    parser.add_argument("--format", choices=("tsv", "jsonl", "parquet"), default="tsv", help="of edges (default: tsv)")
+    parser.add_argument("--format", choices=("tsv", "jsonl", "parquet", "graphml"), default="tsv", help="of edges")
     parser.add_argument("--out", type=Path, metavar="PATH", help="where edges go (default: standard output)")
     parser.add_argument("--top", type=int, default=10, metavar="N", help="most linked pages to show (default: 10)")
+    add_view_options(parser)
     add_rank_options(parser)
     add_json_option(parser)
     parser.set_defaults(run=run)
@@ -74,6 +80,10 @@ def run(options: argparse.Namespace) -> int:
         try:
             if options.edges:
                 _write_edges(connection, options)
+            elif options.in_links:
+                show_in_links(connection, options)
+            elif options.picture:
+                draw_hosts(connection, options.picture)
             elif options.coverage:
                 show_coverage(connection, options)
             elif options.pagerank or options.hits:
@@ -96,6 +106,11 @@ def _write_edges(connection: duckdb.DuckDBPyConnection, options: argparse.Namesp
         return
     if options.out.exists():
         raise SettingsError(f"{options.out} exists already; name another place with --out")
+    if form == "graphml":
+        with options.out.open("x", encoding="utf-8", errors="replace") as out:
+            count = write_graphml(connection, "host_edges" if options.hosts else "edges", out)
+        say(f"{count:,} edges in {options.out}")
+        return
     path = str(options.out).replace("'", "''")
     style = {"tsv": "csv, delimiter '\t', header false, quote ''", "jsonl": "json", "parquet": "parquet"}[form]
     row = connection.execute(f"COPY ({edges}) TO '{path}' (FORMAT {style})").fetchone()
@@ -105,6 +120,9 @@ def _write_edges(connection: duckdb.DuckDBPyConnection, options: argparse.Namesp
 def _print_edges(connection: duckdb.DuckDBPyConnection, edges: str, form: str) -> None:
     if form == "parquet":
         raise SettingsError("--format parquet needs --out FILE")
+    if form == "graphml":
+        write_graphml(connection, edges.rpartition(" ")[2], sys.stdout)
+        return
     result = connection.execute(edges)
     names = [column[0] for column in result.description or []]
     while rows := result.fetchmany(_ROWS_AT_ONCE):

@@ -40,7 +40,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sys.stdout, sys.stderr = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115
     arguments = sys.argv[1:] if arguments is None else arguments
     # Only the command that is named is imported: --help needs none of them.
-    options = make_parser(COMMANDS.keys() & arguments[:1]).parse_args(arguments)
+    parser = make_parser(COMMANDS.keys() & arguments[:1])
+    options, others = parser.parse_known_args(arguments)
+    # Of words that are searched for, those begin with a dash that pages must not have.
+    if others and not hasattr(options, "unwanted"):
+        parser.error(f"unrecognized arguments: {' '.join(others)}")
+    options.unwanted = others
     try:
         code: int = options.run(options)
         sys.stdout.flush()

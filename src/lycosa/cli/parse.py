@@ -12,13 +12,14 @@ import msgspec
 
 from lycosa.cli.arguments import add_stage_options, new_parser, parse_url, read_bytes, stage_settings
 from lycosa.cli.printing import console, print_facts, print_json, print_table, say
-from lycosa.errors import SettingsError
+from lycosa.errors import LycosaError, SettingsError
 from lycosa.inspect.reasons import sentence_of
 from lycosa.inspect.wording import visible, visible_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lycosa.hooks import PageView, Request
     from lycosa.model import Page, RawLink
     from lycosa.page.content import Block
     from lycosa.page.summary import Method, Scored
@@ -30,6 +31,7 @@ _EXAMPLES = """\
   lycosa parse page.html --base https://example.org/a/
   lycosa parse page.html --content
   lycosa parse page.html --why
+  lycosa parse https://books.example.com/ --site -c lycosa.toml
   curl -s https://example.org/ | lycosa parse - --json | jq .links
 """
 # The two of the lecture project this crawler began with, and the one that finds most (docs/decisions/0055).
@@ -71,17 +73,23 @@ def add_parser(commands: Any) -> None:
         "Parse one page exactly as a crawl would. Verdicts are those of a crawl that starts at this page.",
         _EXAMPLES,
     )
-    parser.add_argument("source", metavar="FILE|URL", help="a file, - for standard input, or a URL to fetch")
-    parser.add_argument("--base", metavar="URL", default="http://file.invalid/", help="where a file's page is from")
-    parser.add_argument("--content-type", metavar="TYPE", default="", help="what the server said a file's page is")
+    add_source_options(parser)
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument("--text", action="store_true", help="only the text, all of it")
     shown.add_argument("--content", action="store_true", help="only the main content")
     shown.add_argument("--summary", choices=METHODS, metavar="METHOD", help=f"only one summary: {', '.join(METHODS)}")
     shown.add_argument("--why", action="store_true", help="why content and summaries are what they are, word by word")
     shown.add_argument("--links", action="store_true", help="only the links")
+    shown.add_argument("--site", action="store_true", help="what rules of its site, and hooks, make of it")
     add_stage_options(parser)
     parser.set_defaults(run=run)
+
+
+def add_source_options(parser: argparse.ArgumentParser) -> None:
+    """How a page is named: a file or a URL."""
+    parser.add_argument("source", metavar="FILE|URL", help="a file, - for standard input, or a URL to fetch")
+    parser.add_argument("--base", metavar="URL", default="http://file.invalid/", help="where a file's page is from")
+    parser.add_argument("--content-type", metavar="TYPE", default="", help="what the server said a file's page is")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -95,7 +103,9 @@ def run(options: argparse.Namespace) -> int:
     settings = stage_settings(options)
     if missing := what_is_missing():
         say(missing)
-    source = _source(settings, options)
+    source = source_of(settings, options)
+    if options.site:
+        return _show_site(settings, source, as_json=options.json)
     page = page_parser(settings).parse(source.body, source.content_type, source.x_robots, url=source.url)
     links = _links(settings, source.url, page)
     decoded, media = decode(source.body, source.content_type), media_of(source.content_type, source.body)
@@ -128,7 +138,51 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _source(settings: Settings, options: argparse.Namespace) -> PageSource:
+def view_of(settings: Settings, source: PageSource) -> PageView:
+    """A page as hooks see it."""
+    from lycosa.hooks import PageView
+    from lycosa.model import Response, Target
+    from lycosa.wiring.worker import page_parser
+
+    page = page_parser(settings).parse(source.body, source.content_type, source.x_robots, url=source.url)
+    links = [link.url for link in _links(settings, source.url, page) if link.url]
+    headers = [("content-type", source.content_type)] if source.content_type else []
+    response = Response(source.url, 200, headers, source.body, source.body, b"", b"", "", "", 0.0, 0.0)
+    return PageView(Target(source.url, "", b""), response, page, links)
+
+
+def _show_site(settings: Settings, source: PageSource, *, as_json: bool) -> int:
+    from lycosa.hooks import HookFailed, encoded, load_hooks, request_facts, yielded
+    from lycosa.site_rules import SiteTable, in_words
+
+    rules, view = SiteTable(settings.site).of(source.url), view_of(settings, source)
+    items = view.records(rules)
+    requests: list[Request] = []
+    if hook := load_hooks(settings.hooks).on_page:
+        try:
+            more, requests = yielded(hook, view)
+            items += [msgspec.json.decode(item) for item in encoded(more)]
+        except HookFailed as error:
+            raise LycosaError(str(error)) from error
+    asked = [request_facts(each) for each in requests]
+    if as_json:
+        print_json(
+            {"url": source.url, "rules": in_words(rules), "links": view.links, "items": items, "requests": asked}
+        )
+        return 0
+    console().print(visible(source.url), style="bold")
+    told = in_words(rules) or ["none: its site has no table in the settings (-c FILE)"]
+    print_facts([("rule", line) for line in told], indent="  ")
+    print_facts([("links", f"{len(view.links):,} that count"), ("records", f"{len(items):,}")], indent="  ")
+    for item in items:
+        print(visible(msgspec.json.encode(item).decode()))
+    for each in asked:
+        print_facts([("request", visible(each))], indent="  ")
+    return 0
+
+
+def source_of(settings: Settings, options: argparse.Namespace) -> PageSource:
+    """The page that the user named."""
     from lycosa.cli.fetch import fetch
 
     is_url = options.source.startswith(("http://", "https://")) and not Path(options.source).exists()

@@ -53,6 +53,11 @@ def print_json(value: object) -> None:
         import json
 
         line = json.dumps(msgspec.to_builtins(value, enc_hook=str))
+    print_json_text(line)
+
+
+def print_json_text(line: str) -> None:
+    """JSON that is a text already."""
     # Such characters stand within strings only, where the escape means the same and no terminal obeys it.
     print(line if line.isprintable() else _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", line))
 

@@ -26,11 +26,13 @@ Run SQL (DuckDB) over a crawl; it only reads. The views:
 
   pages    a row per visit: url, host, fetched_at, outcome, status, reason, language, title, text, content, group_id …
   links    a row per link: source, target, anchor, rel, fetched_at
+  items    a row per record that rules of sites or hooks made of a page: url, host, fetched_at, number, item (JSON)
   history  a row per URL: its last outcome and the reason for it, how often it was visited, when it is due again
   hosts    a row per host: queued, visits, failures, delays, robots.txt, address
 
 `DESCRIBE pages` lists all columns."""
 _EXAMPLES = """\
+  lycosa query --examples
   lycosa query "SELECT outcome, count(*) FROM pages GROUP BY ALL ORDER BY 2 DESC"
   lycosa query "SELECT host, queued, free_at FROM hosts ORDER BY queued DESC LIMIT 20"
   lycosa query "SELECT group_id, count(*), min(url) FROM pages GROUP BY 1 HAVING count(*) > 1 ORDER BY 2 DESC"
@@ -41,7 +43,8 @@ _EXAMPLES = """\
 def add_parser(commands: Any) -> None:
     """Add the command to the command line."""
     parser = new_parser(commands, "query", _DESCRIPTION, _EXAMPLES)
-    parser.add_argument("sql", metavar="SQL", help="what to ask; - reads it from standard input")
+    parser.add_argument("sql", nargs="?", metavar="SQL", help="what to ask; - reads it from standard input")
+    parser.add_argument("--examples", action="store_true", help="show the questions that people ask first, as SQL")
     add_folder_option(parser)
     parser.add_argument(
         "--format",
@@ -56,9 +59,15 @@ def add_parser(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     import duckdb
 
+    from lycosa.inspect.examples import examples_text
     from lycosa.inspect.opened import opened_folder
     from lycosa.inspect.sql import check_reads_only, connect_for
 
+    if options.examples:
+        print(examples_text())
+        return 0
+    if options.sql is None:
+        raise SettingsError("say what to ask; `lycosa query --examples` shows how")
     sql = sys.stdin.read() if options.sql == "-" else options.sql
     check_reads_only(sql)
     with opened_folder(options.folder) as folder, connect_for(folder, sql) as connection:

@@ -10,14 +10,27 @@ import argparse
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
+import msgspec
+
+import lycosa.site_rules
 from lycosa.cli.main import make_parser
 from lycosa.settings import HELP, Settings, as_toml
+from lycosa.site_rules import FIELD_HELP, LOGIN_HELP, RULE_HELP, Field, Login, SiteRules
 
 KEYWORDS = Path(__file__).parents[1] / "keywords.py"
 
-_WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+_WORDS: dict[Any, str] = {
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    bool: "true or false",
+    SiteRules: "a table of rules",
+    Field: "a table",
+    Login: "a table (see below)",
+}
 
 
 class Setting(NamedTuple):
@@ -32,8 +45,29 @@ class Setting(NamedTuple):
 def known_settings() -> list[Setting]:
     """All settings, in the order of the code."""
     lines = [line.partition(" = ") for line in as_toml(Settings()).splitlines() if line and not line.startswith("#")]
-    defaults = {name: value for name, _, value in lines}
+    defaults = {name: value for name, _, value in lines} | {"site": "{}"}
     return [Setting(name, _takes(hint), defaults[name], HELP[name]) for name, hint in get_type_hints(Settings).items()]
+
+
+def known_rules() -> list[Setting]:
+    """All that can be said of a single site."""
+    return _of_struct(SiteRules, RULE_HELP)
+
+
+def known_field_keys() -> list[Setting]:
+    """All that can be said of a field of its records."""
+    return _of_struct(Field, FIELD_HELP)
+
+
+def known_login_keys() -> list[Setting]:
+    """What can be said of how to log in."""
+    return _of_struct(Login, LOGIN_HELP)
+
+
+def _of_struct(struct: type[msgspec.Struct], help_: dict[str, str]) -> list[Setting]:
+    hints = get_type_hints(struct, vars(lycosa.site_rules))
+    names = {field.name: field.encode_name for field in msgspec.structs.fields(struct)}
+    return [Setting(names[name], _takes(hint), "", help_[name]) for name, hint in hints.items()]
 
 
 def settings_markdown() -> str:
@@ -51,8 +85,31 @@ def settings_markdown() -> str:
             "|---|---|---|---|",
             *rows,
             "",
+            "## Rules of a site",
+            "",
+            'Each in a table of its own, such as `[site."example.com"]`; see [how to](how-to/site-rules.md).',
+            "",
+            *_table("rule", known_rules()),
+            "",
+            "## Login",
+            "",
+            "The table `login` of a site; see [how to](how-to/logins.md).",
+            "",
+            *_table("key", known_login_keys()),
+            "",
+            "## Fields of a site's records",
+            "",
+            "A text alone is the CSS selector.",
+            "",
+            *_table("key", known_field_keys()),
+            "",
         ]
     )
+
+
+def _table(what: str, known: list[Setting]) -> list[str]:
+    rows = [f"| `{each.name}` | {each.takes} | {_cell(each.help)} |" for each in known]
+    return [f"| {what} | takes | meaning |", "|---|---|---|", *rows]
 
 
 def keywords_module() -> str:
@@ -63,6 +120,8 @@ def keywords_module() -> str:
             '"""The settings as keywords, for editors and type checkers. Written from `settings.py` by `make docs`."""',
             "",
             "from typing import Literal, TypedDict",
+            "",
+            "from lycosa.site_rules import SiteRules",
             "",
             "",
             "class SettingsKeywords(TypedDict, total=False):",
@@ -129,6 +188,11 @@ def _subcommands(parser: argparse.ArgumentParser) -> Iterator[tuple[str, tuple[s
 
 
 def _takes(annotation: Any) -> str:
+    if isinstance(annotation, UnionType) or get_origin(annotation) is Union:
+        choices = [each for each in get_args(annotation) if each is not NoneType]
+        return " or ".join(map(_takes, choices))
+    if get_origin(annotation) is Annotated:
+        return _takes(get_args(annotation)[0])
     if get_origin(annotation) is Literal:
         return " or ".join(f"`{choice}`" for choice in get_args(annotation))
     if get_origin(annotation) in (list, tuple):
@@ -140,7 +204,7 @@ def _takes(annotation: Any) -> str:
 
 def _spelt(annotation: Any) -> str:
     spelt = annotation.__name__ if annotation in _WORDS else repr(annotation)
-    return spelt.removeprefix("typing.").replace("'", '"')
+    return spelt.removeprefix("typing.").replace("'", '"').replace("lycosa.site_rules.", "")
 
 
 def _cell(text: str) -> str:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from hashlib import sha256
 from itertools import repeat
+from typing import NamedTuple
 
 import msgspec
 
-from lycosa.model import Kind, Links, Page, Target
+from lycosa.figures import Hits
+from lycosa.hooks import Request
+from lycosa.model import Kind, Links, Page, RequestParts, Target, origin_of
 from lycosa.page.sitemap import ORDINARY_PRIORITY, Sitemap, SitemapEntry, SitemapKind, entries_allowed
 from lycosa.policy import priority
+from lycosa.site_rules import NO_RULES, SiteTable
 from lycosa.url.canonical import NO_LIMITS, ParsedUrl, Rejection, parse
 from lycosa.url.domain import registered_domain
 from lycosa.url.fingerprint import Fingerprinter
@@ -31,6 +36,19 @@ class DiscoveryRules(msgspec.Struct, frozen=True):
     order: priority.Order
     obey_nofollow: bool
     sitemaps: bool
+
+
+class FoundOnPage(NamedTuple):
+    """All links of a page as columns, and the new targets among them.
+
+    Where the order wants to know: targets that were sent before and may move up by now, and the fingerprints of all
+    other links that are followed.
+    """
+
+    links: Links
+    new: list[Target]
+    again: Sequence[Target] = ()
+    others: bytes = b""
 
 
 class SitemapsElsewhere:
@@ -55,17 +73,25 @@ class Discovery:
     """Decides what of a visit's findings becomes a target."""
 
     def __init__(
-        self, policy: LinkPolicy, links: PageLinks, fingerprinter: Fingerprinter, rules: DiscoveryRules
+        self,
+        policy: LinkPolicy,
+        links: PageLinks,
+        fingerprinter: Fingerprinter,
+        rules: DiscoveryRules,
+        sites: SiteTable = NO_RULES,
     ) -> None:
+        self._sites = sites
+        self._has_classes = sites.says("priority")
         self._policy = policy
         self._links = links
         self._fingerprinter = fingerprinter
         self._rules = rules
         self._sitemaps_elsewhere = SitemapsElsewhere()
         self.remembered = links.remembered
+        self.hits = Hits()  # links that need not be told to the frontier, since they were
 
-    def of_page(self, target: Target, page: Page, renamed: Renaming | None = None) -> tuple[Links, list[Target]]:
-        """All links of a page as columns, and the new targets among them, by the names they are known by."""
+    def of_page(self, target: Target, page: Page, renamed: Renaming | None = None) -> FoundOnPage:
+        """What a page leads to; targets by the names they are known by."""
         obeys_nofollow = self._rules.obey_nofollow
         found = self._links.decide(
             self._base(target, page),
@@ -76,7 +102,49 @@ class Discovery:
             is_followed=target.depth < self._rules.max_depth and not (page.nofollow and obeys_nofollow),
             obeys_nofollow=obeys_nofollow,
         )
-        return Links(found.targets, found.anchors, found.rels), self._targets(target, found)
+        self.hits.asked += len(found.targets)
+        self.hits.missed += len(found.fingerprints)
+        links, targets = Links(found.targets, found.anchors, found.rels), self._targets(target, found)
+        if self._rules.order != "best":
+            return FoundOnPage(links, targets)
+        remembered = self.remembered
+        again = [each for each in targets if each.fingerprint in remembered]
+        if again:
+            targets = [each for each in targets if each.fingerprint not in remembered]
+        return FoundOnPage(links, targets, again, found.others)
+
+    def of_requests(self, source: Target, requests: Iterable[Request]) -> list[Target]:
+        """The targets that somebody asks for by name, whatever the scope; raises `ValueError` for what is no URL."""
+        if source.depth >= self._rules.max_depth:
+            return []
+        return [self.of_request(each, source) for each in requests]
+
+    def of_request(self, request: Request, source: Target | None = None) -> Target:
+        """The target of a request; raises `ValueError` if nothing can be asked there."""
+        parsed = parse(request.url, None, self._policy.limits)
+        if not isinstance(parsed, ParsedUrl):
+            raise ValueError(f"{request.url!r} cannot be fetched: {parsed.value}")
+        link, parts = self._policy.judge(parsed), request.parts
+        fingerprint = link.fingerprint
+        if parts and (parts.method != "GET" or parts.body):
+            # Another method, or another body, is another page.
+            key = self._policy.key(link.origin, link.url[len(link.origin) :])
+            fingerprint = self._fingerprinter.fingerprint(f"{key}#{parts.method} {sha256(parts.body).hexdigest()}")
+        if source is None:
+            return Target(link.url, link.host, fingerprint, priority=priority.SEED, request=parts)
+        found = FoundLinks([], [], [], [link.url], [link.host], [fingerprint])
+        (target,) = self._targets(source, found)
+        return msgspec.structs.replace(target, request=parts)
+
+    def of_urls(self, source: Target, urls: Iterable[str]) -> list[Target]:
+        """The targets of URLs that a page has no links to, as far as they belong to the crawl."""
+        if source.depth >= self._rules.max_depth:
+            return []
+        links = {link.fingerprint: link for url in urls if isinstance(link := self._policy.decide(url), KnownLink)}
+        inside = [link for link in links.values() if link.in_scope]
+        urls, hosts = [link.url for link in inside], [link.host for link in inside]
+        marks = [link.fingerprint for link in inside]
+        return self._targets(source, FoundLinks([], [], [], urls, hosts, marks))
 
     def beyond(self, target: Target, links: Links) -> int:
         """How many links of a page are not followed since they lie deeper than is allowed."""
@@ -84,11 +152,14 @@ class Discovery:
             return 0
         return self._links.count_new(target.url, list(dict.fromkeys(links.targets)))
 
-    def of_redirect(self, target: Target, location: str) -> tuple[str, list[Target]]:
+    def of_redirect(self, target: Target, location: str, status: int = 302) -> tuple[str, list[Target]]:
         """Where a redirect leads, and the target it makes, if it makes one."""
         link = self._policy.decide(location, target.url)
         if not isinstance(link, KnownLink):
             return location, []
+        request = _after_redirect(target, link, status)
+        if request is not None and request.method != "GET" and link.origin != origin_of(target.url):
+            return link.url, []  # what was said to one is not said to another
         if not link.in_scope and not self._may_leave(target, link):
             return link.url, []
         fingerprint = link.fingerprint
@@ -103,6 +174,7 @@ class Discovery:
             referrer=target.url,
             redirects=target.redirects + 1,
             attempt=0,
+            request=request,
         )
         return link.url, [moved]
 
@@ -143,12 +215,15 @@ class Discovery:
                 link.host,
                 link.fingerprint,
                 Kind.SITEMAP if is_index else Kind.PAGE,
-                priority.SITEMAP if is_index else priority.sitemap_class(self._rules.order, entry.priority),
+                priority.SITEMAP if is_index else self._listed_class(link.url, entry),
                 target.depth + 1 if is_index else 1,
                 target.referrer if is_index else target.url,
             )
             targets.append(found)
         return targets
+
+    def _listed_class(self, url: str, entry: SitemapEntry) -> int:
+        return self._sites.of(url).priority or priority.sitemap_class(self._rules.order, entry.priority)
 
     def _may_leave(self, target: Target, link: KnownLink) -> bool:
         """Whether a redirect may lead out of the scope: a seed's may, and a sitemap's within its own domain."""
@@ -175,24 +250,15 @@ class Discovery:
 
     def _targets(self, source: Target, found: FoundLinks) -> list[Target]:
         kinds, depths, referrers = repeat(Kind.PAGE), repeat(source.depth + 1), repeat(source.url)
-        classes = self._classes(source, found)
+        classes = self._classes(found)
         # A column at a time: hardly any bytecode is run for each link.
         targets = list(map(Target, found.urls, found.hosts, found.fingerprints, kinds, classes, depths, referrers))
         return targets if len(targets) <= self._rules.max_links_per_domain else self._limited(source, targets)
 
-    def _classes(self, source: Target, found: FoundLinks) -> Iterable[int]:
-        if shared := priority.shared_class(self._rules.order):
-            return repeat(shared)
-        return [
-            priority.link_class(
-                self._rules.order,
-                depth=source.depth + 1,
-                path_segments=url.count("/") - 3,
-                has_query="?" in url,
-                is_foreign=host != source.host,
-            )
-            for url, host in zip(found.urls, found.hosts, strict=True)
-        ]
+    def _classes(self, found: FoundLinks) -> Iterable[int]:
+        if self._has_classes:
+            return [self._sites.of(url).priority or priority.ORDINARY for url in found.urls]
+        return repeat(priority.ORDINARY)
 
     def _limited(self, source: Target, targets: list[Target]) -> list[Target]:
         """The targets without those that are too many on one foreign domain."""
@@ -206,6 +272,18 @@ class Discovery:
                     continue
             kept.append(target)
         return kept
+
+
+def _after_redirect(target: Target, link: KnownLink, status: int) -> RequestParts | None:
+    """What is asked where a redirect leads: the same if it says so, else just the page; elsewhere with no headers."""
+    parts = target.request
+    if parts is None:
+        return None
+    if status not in (307, 308):
+        parts = msgspec.structs.replace(parts, method="GET", body=b"")
+    if link.origin != origin_of(target.url):
+        parts = msgspec.structs.replace(parts, headers=())
+    return None if parts == RequestParts() else parts
 
 
 def _urgency(entry: SitemapEntry) -> tuple[float, float]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from lycosa.clock import Clock, machine_clock
+from lycosa.figures import Durations
 from lycosa.model import Lease, Placement, Settlement
 from lycosa.ports import CrawlFrontier, Duplicates
 
@@ -36,6 +37,9 @@ class CentralDispatcher:
         self._begin_seconds = begin_seconds  # within which a visit must begin after its lease was asked for; 0: any
         self._news = asyncio.Event()
         self.is_over = False
+        self.taking, self.settling = Durations(), Durations()  # how long the frontier took to answer
+        # Whoever may still ask for something says no: then a frontier without targets is not the end.
+        self.may_end: Callable[[], bool] = lambda: True
         self.on_settled: Callable[[Sequence[Settlement]], None] = lambda settlements: None
         frontier.listen(self.tell)
 
@@ -57,9 +61,11 @@ class CentralDispatcher:
     async def take(self, worker: int, limit: int) -> list[Lease]:
         while not self.is_over:
             news, asked_at = self._news, machine_clock()
-            if leases := await self.frontier.take(worker, limit):
+            leases = await self.frontier.take(worker, limit)
+            self.taking.note(machine_clock() - asked_at)
+            if leases:
                 return self._dated(leases, asked_at)
-            if await self.frontier.is_finished() or self._is_hopeless():
+            if (await self.frontier.is_finished() or self._is_hopeless()) and self.may_end():
                 self.close()
                 break
             await self._wait(news, worker)
@@ -84,7 +90,9 @@ class CentralDispatcher:
                 await news.wait()
 
     async def settle(self, settlements: Sequence[Settlement]) -> list[int]:
+        asked_at = machine_clock()
         late = await self.frontier.settle(settlements)
+        self.settling.note(machine_clock() - asked_at)
         self.on_settled(settlements)
         return late
 

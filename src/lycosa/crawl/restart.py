@@ -14,6 +14,7 @@ import msgspec
 from lycosa.errors import SettingsError
 from lycosa.frontier.redis.address import has_password, is_redis, parse_address, redacted
 from lycosa.settings import Settings, as_toml, common, load_kept
+from lycosa.site_rules import has_secrets
 from lycosa.store.files import replace_file
 from lycosa.store.folder import CrawlFolder, Lock, take_seat
 from lycosa.store.logbook import Begun, begun_at, note
@@ -61,7 +62,8 @@ def write_settings(folder: CrawlFolder, settings: Settings) -> None:
 
 def _write_settings(path: Path, settings: Settings, beside: Path) -> None:
     """A password is nobody's but the owner's of the crawl."""
-    replace_file(path, as_toml(settings), beside, is_private=has_password(settings.frontier))
+    is_private = has_password(settings.frontier) or has_secrets(settings.site)
+    replace_file(path, as_toml(settings), beside, is_private=is_private)
 
 
 def note_begun(folder: CrawlFolder) -> None:
@@ -84,12 +86,18 @@ def joining(folder: CrawlFolder, new: Sequence[str], known: Sequence[str], befor
     usual, names = Settings(), Settings.__struct_fields__
     kept = [name for name in names if name in _ALWAYS_TOLD or getattr(now, name) != getattr(usual, name)]
     changed = [name for name in names if getattr(now, name) != getattr(before, name)]
-    told = ", ".join(f"{name} {getattr(now, name)}" for name in kept if name not in (*changed, "seeds"))
-    others = ", ".join(f"{name} {getattr(now, name)} instead of {getattr(before, name)}" for name in changed)
+    told = ", ".join(_told(name, now) for name in kept if name not in (*changed, "seeds"))
+    others = ", ".join(f"{_told(name, now)} instead of {_told(name, before, with_name=False)}" for name in changed)
     return (
         f"{_some(new)} joins the crawl in {folder.path}, {since}from {_some(known)}, by its settings ({told}"
         f"{f'; changed now: {others}' if others else ''}); name another --folder for a crawl of its own"
     )
+
+
+def _told(name: str, settings: Settings, *, with_name: bool = True) -> str:
+    """A setting in words. Rules of sites may have secrets: which sites they are of is enough."""
+    value = ", ".join(settings.site) or "none" if name == "site" else getattr(settings, name)
+    return f"{name} {value}" if with_name else str(value)
 
 
 def _some(urls: Sequence[str]) -> str:

@@ -20,6 +20,7 @@ from typing import Any, Protocol, Self, TypeVar
 from lycosa.clock import Clock, steady_clock
 from lycosa.crawl.dispatcher import CentralDispatcher
 from lycosa.crawl.mending import Mending
+from lycosa.crawl.orders import obey_pending
 from lycosa.crawl.restart import (
     check_whole,
     hold_folder,
@@ -34,10 +35,12 @@ from lycosa.crawl.restart import (
 from lycosa.crawl.shortage import ShortageWait
 from lycosa.crawl.widening import Follow, Reach, Widening, note_reach, reach_before
 from lycosa.errors import BackendLost, FolderInUse, Shortage, lost
+from lycosa.figures import Durations, WorkerStanding
 from lycosa.model import Settlement, Target
 from lycosa.page.installation import what_is_missing
 from lycosa.ports import Counts, CrawlFrontier
 from lycosa.settings import Settings
+from lycosa.site_rules import warnings_of
 from lycosa.store.files import SyncFailed
 from lycosa.store.folder import CrawlFolder, Lock
 from lycosa.store.objects import Objects
@@ -49,6 +52,8 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 SEEDS_AT_ONCE = 1000
+# How often new orders are looked for.
+ORDERS_SECONDS = 1.0
 # How long an object store may be away at the end of a crawl.
 SHIPPING_SECONDS = 600.0
 
@@ -71,6 +76,9 @@ class Workers(Protocol):
     @property
     def restarts(self) -> int:
         """How often one of them died and was replaced."""
+
+    def standings(self) -> list[WorkerStanding]:
+        """How each of them is doing, as far as they tell."""
 
     async def work(self, frontier: CrawlFrontier, dispatcher: CentralDispatcher) -> None:
         """Visit until the dispatcher says that it is over. Raises `BackendLost`."""
@@ -137,6 +145,7 @@ class Session:
         self.folder = folder
         self.settings = settings_for(folder)
         self._paused = ""
+        self._ordered_pause = ""
         self._mending: Mending | None = None
         self._recovered = Recovery()
         self.troubles: list[str] = []  # what was found wrong with the folder, as sentences
@@ -178,6 +187,17 @@ class Session:
             with suppress(OSError):
                 self._lock.tell(reason)
 
+    def standings(self) -> list[WorkerStanding]:
+        """How the workers are doing; none while none is at work."""
+        return self._workers.standings() if self._workers else []
+
+    def durations(self) -> dict[str, Durations]:
+        """How long the frontier took for what it was asked for, since the workers were started."""
+        if self._dispatcher is None:
+            return {}
+        own = self._frontier.durations if self._frontier else {}
+        return {"take": self._dispatcher.taking, "settle": self._dispatcher.settling, **own}
+
     def counts(self) -> Counts:
         """Where all known URLs are."""
         return self._frontier.counts() if self._frontier else self._last_counts
@@ -192,6 +212,8 @@ class Session:
             logger.warning("%s", missing)
         if not _has_contact(self.settings) and not _is_at_home(self.settings, seeds or self.folder.read_seeds()):
             logger.warning("%s", NO_CONTACT)
+        for warning in warnings_of(self.settings.site):
+            logger.warning("%s", warning)
         ending = await self._crawl(seeds, revisit=revisit)
         if self._shipper and not await self._ship_rest(self._shipper):
             return Ending.STOPPED
@@ -260,6 +282,7 @@ class Session:
             return Ending.STOPPED
         self._frontier = frontier
         self._mending = mending = self._make_mending(frontier)
+        obeying: asyncio.Task[None] | None = None
         try:
             with self.disk():
                 await mending.begin()
@@ -267,6 +290,7 @@ class Session:
                 logger.warning("%s; %s pages so far", joined, f"{frontier.counts().pages:,}")
             await self._plant(frontier, revisit=revisit)
             self._widen(mending, before)
+            obeying = asyncio.create_task(self._obey_forever(frontier))
             while not self._stopping.is_set():
                 await self._visit(frontier, self._new_dispatcher(frontier))
                 # What was lost may be found to be so only after all else was visited.
@@ -275,6 +299,8 @@ class Session:
                         break
             return await self._ending(frontier, mending)
         finally:
+            if obeying:
+                obeying.cancel()
             self._last_counts, self._frontier = frontier.counts(), None
             await mending.close()
             self._recovered, self._mending = self.recovery, None
@@ -303,9 +329,16 @@ class Session:
         def done(taken_in: int) -> None:
             note_reach(folder, now)
             gone = (
-                f"; of {widening.lost:,} pages the records are gone: --revisit asks for them" if widening.lost else ""
+                f"; of {widening.lost:,} pages the records are gone: --revisit --once asks for them"
+                if widening.lost
+                else ""
             )
-            logger.warning("%s: %s URLs that were left out before are taken in%s", changes, f"{taken_in:,}", gone)
+            logger.warning(
+                "%s: %s URLs that were left out before are taken in%s",
+                changes,
+                f"{taken_in:,}",
+                gone if widening.lost else "",
+            )
 
         assert self._frontier
         mending.widen(widening, partial(self._parts.follower, self.settings, folder, self._frontier.crawl_key()), done)
@@ -327,7 +360,7 @@ class Session:
 
     async def _plant(self, frontier: CrawlFrontier, *, revisit: bool) -> None:
         """Seeds that were not planted, or of which that is not known, since an earlier run ended before its time."""
-        if revisit and await frontier.is_finished():
+        if self.settings.continuous or (revisit and await frontier.is_finished()):
             await frontier.readmit()
         seeds = seeds_to_plant(self.folder)
         for start in range(0, len(seeds), SEEDS_AT_ONCE):
@@ -336,6 +369,28 @@ class Session:
         if self.settings.frontier != "memory":
             with self.disk():
                 note_planted(self.folder)
+
+    async def _obey_forever(self, frontier: CrawlFrontier) -> None:
+        """Carry out what operators want of this crawl, as it comes."""
+        plant = partial(self._plant_more, frontier.crawl_key())
+        while True:
+            # A disk or a frontier that is lost is told by whoever needs it to go on.
+            with suppress(OSError, BackendLost):
+                for given, result in await obey_pending(self.folder, frontier, plant):
+                    logger.warning("an order%s: %s", f" of {given.by}" if given.by else "", result)
+                self._note_pause(frontier.paused)
+            await asyncio.sleep(ORDERS_SECONDS)
+
+    def _plant_more(self, crawl_key: bytes, seeds: Sequence[ParsedUrl]) -> list[Target]:
+        with self.disk():
+            write_seeds(self.folder, seeds)
+        return self._parts.seed_targets(self.settings, seeds, crawl_key)
+
+    def _note_pause(self, reason: str) -> None:
+        """Tell whoever looks that an operator paused the crawl, or that it goes on."""
+        was, self._ordered_pause = self._ordered_pause, reason
+        if reason != was and self.paused in ("", was):
+            self.paused = reason
 
     async def _visit(self, frontier: CrawlFrontier, dispatcher: CentralDispatcher) -> None:
         assert self._lock

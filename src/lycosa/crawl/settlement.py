@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from math import log10
 from typing import NamedTuple
 
 import msgspec
 
+from lycosa.dedupe.comparison import text_mark
 from lycosa.model import (
     NO_REASON,
     WAITS,
     Failure,
+    Items,
     Lease,
     Links,
     Note,
@@ -40,9 +43,11 @@ from lycosa.policy.retry import may_pass, retry_after_seconds
 from lycosa.site.judge import Learnt
 from lycosa.store.warc import base32
 
-FORBIDDEN = 403
+NOT_MODIFIED, FORBIDDEN = 304, 403
 # Trouble on the way may pass; what the server said wrong, it will say again.
-_PASSING = frozenset({Failure.DNS, Failure.CONNECT, Failure.TIMEOUT, Failure.SLOW, Failure.RESET, Failure.STATUS})
+_PASSING = frozenset(
+    {Failure.DNS, Failure.CONNECT, Failure.TIMEOUT, Failure.SLOW, Failure.RESET, Failure.STATUS, Failure.LOGIN}
+)
 
 _KINDS: dict[type[Settled], OutcomeKind] = {
     Stored: OutcomeKind.STORED,
@@ -63,13 +68,15 @@ class Kept(NamedTuple):
     response: Response | None
     page: Page | None
     links: Links
+    items: Items = ()
+    tag: str = ""  # of the request
 
 
 def settlement_of(lease: Lease, outcome: Settled, learnt: Learnt) -> Settlement:
     """The one place where an outcome becomes frontier state."""
     response = response_of(outcome)
     # Only of what was kept: a page must not count as unchanged since an error or a redirect.
-    is_kept = isinstance(outcome, Stored | Duplicate | Unchanged)
+    is_kept = isinstance(outcome, Stored | Duplicate | Unchanged) or (isinstance(outcome, Read) and outcome.digest)
     facts = Settlement(
         token=lease.token,
         outcome=_KINDS[type(outcome)],
@@ -91,7 +98,14 @@ def settlement_of(lease: Lease, outcome: Settled, learnt: Learnt) -> Settlement:
     match outcome:
         case Stored():
             return msgspec.structs.replace(
-                facts, digest=outcome.digest, group=outcome.placement.group, beyond=outcome.beyond
+                facts,
+                digest=outcome.digest,
+                group=outcome.placement.group,
+                beyond=outcome.beyond,
+                others=outcome.others,
+                worth=worth_of(outcome),
+                text=text_mark(outcome.page_digest.signature),
+                changed=outcome.changed,
             )
         case Duplicate():
             return msgspec.structs.replace(
@@ -100,18 +114,29 @@ def settlement_of(lease: Lease, outcome: Settled, learnt: Learnt) -> Settlement:
                 group=outcome.placement.group,
                 original=outcome.original,
                 beyond=outcome.beyond,
+                others=outcome.others,
+                worth=worth_of(outcome),
+                text=text_mark(outcome.page_digest.signature),
+                changed=outcome.changed,
             )
         case Unchanged():
             past = lease.validators
             assert past is not None
             return msgspec.structs.replace(
                 facts,
-                digest=past.digest,
+                digest=outcome.digest or past.digest,
+                text=past.text,
                 etag=facts.etag or past.etag,
                 last_modified=facts.last_modified or past.last_modified,
             )
-        case Moved() | Read():
+        case Moved():
             return msgspec.structs.replace(facts, robots=outcome.robots, sent=True)
+        case Read():
+            facts = msgspec.structs.replace(facts, robots=outcome.robots, sent=True, digest=outcome.digest)
+            if (past := lease.validators) and facts.status == NOT_MODIFIED:
+                etag, last_modified = facts.etag or past.etag, facts.last_modified or past.last_modified
+                facts = msgspec.structs.replace(facts, etag=etag, last_modified=last_modified)
+            return facts
         case Failed():
             is_ban = outcome.reason is Failure.BANNED
             retry = is_ban or (outcome.reason in _PASSING and may_pass(facts.status))
@@ -120,6 +145,16 @@ def settlement_of(lease: Lease, outcome: Settled, learnt: Learnt) -> Settlement:
             return msgspec.structs.replace(facts, sent=False, robots=outcome.robots)
         case Crashed():
             return facts
+
+
+def worth_of(outcome: Stored | Duplicate) -> float:
+    """By how much a page gives more, or less, to its links: whether its text is new here, and how much there is."""
+    if isinstance(outcome, Duplicate):
+        return 0.2
+    # 0.7 for a page of links alone, which may be the way to all others; 1 for a paragraph, 1.3 for a long article.
+    quality = min(0.7 + 0.15 * log10(1 + len(outcome.page.content)), 1.5)
+    is_like_others = outcome.placement.group and not outcome.placement.is_first
+    return 0.4 * quality if is_like_others else quality
 
 
 def may_go_on(lease: Lease, settlement: Settlement) -> bool:
@@ -154,6 +189,7 @@ def postponement_of(lease: Lease, outcome: Postponed) -> Settlement:
 def visit_row(lease: Lease, outcome: Settled, now: float) -> Kept:
     """The row that a visit leaves in the `pages` table, with what belongs to it."""
     target, response, reason = lease.target, response_of(outcome), reason_of(outcome)
+    tag = target.request.tag if target.request else ""
     row = Visit(
         url=target.url,
         host=target.host,
@@ -176,8 +212,10 @@ def visit_row(lease: Lease, outcome: Settled, now: float) -> Kept:
             body_bytes=len(response.body) or len(response.raw_body),
             truncated=response.truncated,
         )
+        if rendering := response.rendering:
+            row = msgspec.structs.replace(row, rendered=rendering.end or "", render_cause=rendering.cause.value)
     if not isinstance(outcome, Stored | Duplicate):
-        return Kept(row, response, None, NO_LINKS)
+        return Kept(row, response, None, NO_LINKS, tag=tag)
     page = outcome.page
     if page.noindex:
         # The site does not want this text found: it stays out of every table.
@@ -199,11 +237,13 @@ def visit_row(lease: Lease, outcome: Settled, now: float) -> Kept:
         out_links=len(outcome.links.targets),
         noindex=page.noindex,
         usage=outcome.usage,
+        changed=outcome.changed,
     )
     if outcome.response.truncated == "coding":
         coding = outcome.response.header("content-encoding")
         row = msgspec.structs.replace(row, reason=Note.CODING_DAMAGED.value, detail=coding)
-    return Kept(row, response, page, outcome.links)
+    items = () if page.noindex else outcome.items
+    return Kept(row, response, page, outcome.links, items, tag)
 
 
 def reason_of(outcome: Settled) -> Reason:

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from hashlib import sha1
+from typing import cast
 
 import msgspec
 
 from lycosa.clock import Clock, machine_clock
 from lycosa.crawl.discovery import Discovery
+from lycosa.crawl.extraction import Extraction
+from lycosa.crawl.logins import Logins
+from lycosa.dedupe.comparison import changed_share, text_mark
 from lycosa.errors import AddressRefused, BackendLost, NoNetwork, Shortage, TooMuchMemory, VisitError
+from lycosa.hooks import FailedVisit, HookFailed, Hooks, OnFailure, OnRequest, Request, called, request_of
 from lycosa.model import (
     Crash,
     Failure,
@@ -27,7 +33,6 @@ from lycosa.model import (
 from lycosa.outcome import (
     Crashed,
     Deferred,
-    Duplicate,
     Failed,
     Moved,
     Outcome,
@@ -35,12 +40,14 @@ from lycosa.outcome import (
     Refused,
     Stored,
     Unchanged,
+    duplicate_of,
 )
 from lycosa.page.digest import Digester
 from lycosa.page.parser import PageParser
 from lycosa.page.sitemap import MAX_SITEMAP_BYTES, SitemapKind, parse_sitemap
 from lycosa.policy.ban import challenge_in
 from lycosa.ports import Dispatcher, Fetcher, Watchdog
+from lycosa.render.renderer import PageRenderer
 from lycosa.robots.cache import RobotsCache
 from lycosa.robots.parse import MAX_ROBOTS_BYTES
 from lycosa.robots.usage import Usage, refused, usage_in_headers
@@ -48,6 +55,7 @@ from lycosa.site.judge import SiteJudge
 
 MAX_ROBOTS_REDIRECTS = 5
 MAX_SITEMAP_NESTING = 3
+RENDERED_TYPE = "text/html; charset=utf-8"
 # What a library says of a page may quote all of it.
 MAX_DETAIL_CHARACTERS = 500
 
@@ -76,7 +84,14 @@ class Visitor:
         max_redirects: int,
         watchdog: Watchdog,
         spaces_addresses: bool,
+        extraction: Extraction,
+        hooks: Hooks,
+        logins: Logins,
+        renderer: PageRenderer | None = None,
     ) -> None:
+        self._logins = logins
+        self._extraction = extraction
+        self._hooks = hooks
         self._fetcher = fetcher
         self._robots_cache = robots_cache
         self._judge = judge
@@ -88,14 +103,26 @@ class Visitor:
         self._max_redirects = max_redirects
         self._watchdog = watchdog
         self._spaces_addresses = spaces_addresses
+        self._renderer = renderer
+
+    async def close(self) -> None:
+        """Let go of what visits made use of."""
+        if self._renderer:
+            await self._renderer.close()
 
     async def visit(self, lease: Lease, answered: Callable[[], Awaitable[None]] = _nobody_waits) -> Outcome:
         """The visit of whatever the lease is for; what goes wrong on the way is an outcome too.
 
         `answered` is awaited when a page has come from which nothing follows for its host, before it is read.
         """
+        outcome = await self._outcome(lease, answered)
+        return self._told(lease, outcome) if self._hooks.on_failure else outcome
+
+    async def _outcome(self, lease: Lease, answered: Callable[[], Awaitable[None]]) -> Outcome:
         try:
             match lease.target.kind:
+                case Kind.PAGE if self._renderer and self._renderer.expects(lease.target.url):
+                    return await self._visit_rendered(self._renderer, lease, answered)
                 case Kind.PAGE:
                     return await self._visit_page(lease, answered)
                 case Kind.ROBOTS:
@@ -120,15 +147,35 @@ class Visitor:
             raise Shortage("there is no memory left") from error
         except TooMuchMemory as error:
             return Crashed(Crash.MEMORY, str(error))
+        except HookFailed as error:
+            return Crashed(Crash.HOOK, str(error)[:MAX_DETAIL_CHARACTERS])
         except Exception as error:  # the one catch-all: a page can end at most its own visit
             return Crashed(Crash.CRASHED, f"{type(error).__name__}: {error}"[:MAX_DETAIL_CHARACTERS])
+
+    async def _visit_rendered(
+        self, renderer: PageRenderer, lease: Lease, answered: Callable[[], Awaitable[None]]
+    ) -> Outcome:
+        """The visit of a page that will need the browser, once that has time for it."""
+        async with renderer.queue() as has_place:
+            if has_place:
+                return await self._visit_page(lease, answered)
+        await self._dispatcher.give_back([lease.token])
+        raise _NotNow
 
     async def _visit_page(self, lease: Lease, answered: Callable[[], Awaitable[None]]) -> Outcome:
         target = lease.target
         if objection := await self._robots_cache.refusal(lease) or await self._judge.objection(lease):
             return objection
-        asked_for_changes = conditions(lease.validators)
-        response = await self._fetcher.fetch(target.url, address=await self._address(lease), headers=asked_for_changes)
+        if objection := self._logins.objection(target.url):
+            return objection
+        request = target.request
+        if self._hooks.on_request:
+            if (wanted := self._wanted(self._hooks.on_request, target)) is None:
+                return Refused(Refusal.HOOK)
+            request = wanted.parts
+        # What is asked in another way gives no page that could be compared.
+        asked_for_changes = [] if request and request.method != "GET" else conditions(lease.validators)
+        response = await self._logins.fetch(lease, self._address, asked_for_changes, request)
         if response.status == 304 and asked_for_changes:
             return Unchanged(response)
         if response.is_redirect:
@@ -136,23 +183,72 @@ class Visitor:
         if failure := _failure_of(response):
             return failure
         await answered()
+        digest = sha1(response.body, usedforsecurity=False).digest()
+        if (before := lease.validators) and before.digest == digest:
+            return Unchanged(response)
         with self._watchdog(lease.token, len(response.body)):
             page = self._parse(response)
+        if self._renderer and (cause := self._renderer.cause(response, page)):
+            response, page = await self._renderer.render(response, page, cause, partial(self._parse_rendered, lease))
+        with self._watchdog(lease.token, len(response.body)):
             if self._judge.is_soft_404(lease, page):
                 return Failed(Failure.SOFT_404, response=response)
-            links, found = self._discovery.of_page(target, page, self._judge.renaming(lease))
-            discovered, beyond = self._judge.deferred(lease, found), self._discovery.beyond(target, links)
-            digest = sha1(response.body, usedforsecurity=False).digest()
+            links, new, again, others = self._discovery.of_page(target, page, self._judge.renaming(lease))
+            shown = as_shown(response)
+            items, new = self._extraction.read(target, shown, page, links, new)
+            discovered, beyond = [*self._judge.deferred(lease, new), *again], self._discovery.beyond(target, links)
+            if shown is not response:
+                digest = sha1(shown.body, usedforsecurity=False).digest()
             page_digest = self._digester.read(page)
+        changed = change_since(before, page_digest.signature)
+        if changed == 0.0 and not items:
+            return Unchanged(response, discovered, digest)
         usage = str(usage_of(response, page) | await self._robots_cache.usage(lease))
         original, placement = await self._dispatcher.recognise(digest, target.url, lease.token, page_digest.signature)
-        if original:
-            return Duplicate(response, page, links, discovered, digest, page_digest, placement, original, usage, beyond)
-        return Stored(response, page, links, discovered, digest, page_digest, placement, usage, beyond)
+        stored = Stored(
+            response,
+            page,
+            links,
+            discovered,
+            digest,
+            page_digest,
+            placement,
+            usage,
+            beyond,
+            items,
+            others,
+            changed or 0.0,
+        )
+        return duplicate_of(original, stored) if original else stored
+
+    @staticmethod
+    def _wanted(hook: OnRequest, target: Target) -> Request | None:
+        """What is asked of a target by the operator's leave; None if nothing is to be."""
+        wanted = called("on_request", hook, request_of(target))
+        if wanted is not None and (not isinstance(wanted, Request) or wanted.url != target.url):
+            raise HookFailed("on_request: answers the request, with the same URL, or None")
+        return wanted
+
+    def _told(self, lease: Lease, outcome: Outcome) -> Outcome:
+        """The outcome, after the operator's hook heard of it if it brought no page."""
+        if lease.target.kind is not Kind.PAGE or not isinstance(outcome, Failed | Refused | Crashed):
+            return outcome
+        status = outcome.response.status if isinstance(outcome, Failed) and outcome.response else 0
+        kind = type(outcome).__name__.lower()
+        failed = FailedVisit(request_of(lease.target), kind, outcome.reason.value, outcome.detail, status)
+        try:
+            called("on_failure", cast("OnFailure", self._hooks.on_failure), failed)
+        except HookFailed as error:
+            return Crashed(Crash.HOOK, str(error)[:MAX_DETAIL_CHARACTERS])
+        return outcome
 
     def _parse(self, response: Response) -> Page:
         directives = [value for name, value in response.headers if name == "x-robots-tag"]
         return self._parser.parse(response.body, response.header("content-type"), directives, url=response.url)
+
+    def _parse_rendered(self, lease: Lease, html: bytes) -> Page:
+        with self._watchdog(lease.token, len(html)):
+            return self._parser.parse(html, RENDERED_TYPE, url=lease.target.url)
 
     def _moved(self, target: Target, response: Response) -> Outcome:
         location = response.header("location")
@@ -160,7 +256,7 @@ class Visitor:
             return Failed(Failure.NO_LOCATION, response=response)
         if target.redirects >= self._max_redirects:
             return Failed(Failure.REDIRECTS, str(self._max_redirects), response)
-        to, discovered = self._discovery.of_redirect(target, location)
+        to, discovered = self._discovery.of_redirect(target, location, response.status)
         return Moved(response, to, discovered)
 
     async def _address(self, lease: Lease) -> str:
@@ -206,18 +302,24 @@ class Visitor:
         if refused := await self._robots_cache.refusal(lease) or await self._judge.objection_to_host(lease):
             return refused
         address = await self._address(lease)
-        response = await self._fetcher.fetch(target.url, address=address, max_body_bytes=MAX_SITEMAP_BYTES)
+        asked_for_changes = conditions(lease.validators)
+        response = await self._fetcher.fetch(
+            target.url, address=address, headers=asked_for_changes, max_body_bytes=MAX_SITEMAP_BYTES
+        )
+        if response.status == 304 and lease.validators and asked_for_changes:
+            return Read(response, [], digest=lease.validators.digest)
         if response.is_redirect:
             return self._moved(target, response)
         if failure := _failure_of(response):
             return failure
+        digest = sha1(response.body, usedforsecurity=False).digest()
         with self._watchdog(lease.token, len(response.body)):
             sitemap = parse_sitemap(response.body, target.url)
         # Up to 50 MiB once decoded, and of no more use: what is archived is what came.
         response = msgspec.structs.replace(response, body=b"")
         if sitemap.kind is SitemapKind.INDEX and target.depth >= MAX_SITEMAP_NESTING:
-            return Read(response, [], note=Reason(Note.SITEMAP_NESTING, str(target.depth)))
-        return Read(response, self._discovery.of_sitemap(target, sitemap), note=sitemap.trouble)
+            return Read(response, [], note=Reason(Note.SITEMAP_NESTING, str(target.depth)), digest=digest)
+        return Read(response, self._discovery.of_sitemap(target, sitemap), note=sitemap.trouble, digest=digest)
 
     async def _probe(self, lease: Lease) -> Outcome:
         """What the host answers to a URL that cannot exist: pages that look like it are none."""
@@ -231,9 +333,17 @@ class Visitor:
         if 200 <= response.status < 300:
             with self._watchdog(lease.token, len(response.body)):
                 page = self._parse(response)
-                text, found = page.text, self._discovery.of_page(lease.target, page)[1]
+                text, found = page.text, self._discovery.of_page(lease.target, page).new
         self._judge.learn_probe(lease, response.status, text, found)
         return Read(response, [], note=Reason(Note.PROBE))
+
+
+def as_shown(response: Response) -> Response:
+    """What a page was read from: two applications may have the same body until a browser shows them."""
+    if response.rendering is None or not response.rendering.html:
+        return response
+    headers = [("content-type", RENDERED_TYPE), *(each for each in response.headers if each[0] != "content-type")]
+    return msgspec.structs.replace(response, body=response.rendering.html, headers=headers)
 
 
 def _failure_of(response: Response) -> Failed | None:
@@ -257,6 +367,16 @@ def usage_of(response: Response, page: Page) -> Usage:
     if page.noimageai:
         usage |= refused("ai-images")
     return usage
+
+
+def change_since(before: Validators | None, signature: bytes) -> float | None:
+    """How much of a text is another than at the last visit; None if there was none, or it is not known what it was."""
+    if before is None or not before.digest:
+        return None
+    if before.text and signature:
+        return changed_share(before.text, text_mark(signature))
+    # Without words on one side, or both, the bytes decide, and those are others.
+    return 1.0
 
 
 def conditions(validators: Validators | None) -> list[tuple[str, str]]:

@@ -16,10 +16,11 @@ from lycosa.crawl.restart import settings_before
 from lycosa.frontier.rules import is_sitemap
 from lycosa.model import Failure, History, OutcomeKind, Refusal, Response, Target, Visit
 from lycosa.settings import Settings
+from lycosa.site_rules import SiteRules, SiteTable, ignores_robots
 from lycosa.store.files import replace_file
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.read import connect, visits_among
-from lycosa.store.record import RecordLost, read_response
+from lycosa.store.record import RecordLost, read_visit
 from lycosa.url.canonical import ParsedUrl, parse, parse_seeds
 from lycosa.url.domain import registered_domain
 from lycosa.url.scope import Scope
@@ -46,11 +47,13 @@ class Reach(msgspec.Struct, frozen=True):
     patience: int
     open_networks: list[str]
     seeds: list[str]
+    site: dict[str, SiteRules] = {}  # what these say of that
 
     @classmethod
     def of(cls, settings: Settings, seeds: Sequence[ParsedUrl]) -> Reach:
-        chosen = {name: getattr(settings, name) for name in cls.__struct_fields__ if name != "seeds"}
-        return cls(**chosen, seeds=sorted(seed.url for seed in seeds))
+        chosen = {name: getattr(settings, name) for name in cls.__struct_fields__ if name not in ("seeds", "site")}
+        site = {place: said for place, rules in settings.site.items() if (said := _extent_in(rules)) != SiteRules()}
+        return cls(**chosen, seeds=sorted(seed.url for seed in seeds), site=site)
 
     def changes_to(self, other: Reach) -> str:
         """What another reach has else, in words; empty if nothing."""
@@ -59,7 +62,11 @@ class Reach(msgspec.Struct, frozen=True):
             other = msgspec.structs.replace(other, seeds=self.seeds)
         pairs = ((name, getattr(self, name), getattr(other, name)) for name in self.__struct_fields__)
         return ", ".join(
-            f"{len(new)} seeds instead of {len(old)}" if name == "seeds" else f"{name} {new} instead of {old}"
+            f"{len(new)} seeds instead of {len(old)}"
+            if name == "seeds"
+            else "other rules of sites"
+            if name == "site"
+            else f"{name} {new} instead of {old}"
             for name, old, new in pairs
             if old != new
         )
@@ -67,7 +74,8 @@ class Reach(msgspec.Struct, frozen=True):
     def extent(self) -> Callable[[str], bool]:
         """Whether a URL belongs to the crawl by scope and patterns."""
         reach: Any = self.scope
-        scope = Scope(parse_seeds(self.seeds), reach, include=self.include, exclude=self.exclude)
+        sites = SiteTable(self.site)
+        scope = Scope(parse_seeds(self.seeds), reach, include=self.include, exclude=self.exclude, sites=sites)
 
         @lru_cache(_REMEMBERED_VERDICTS)
         def is_in(url: str) -> bool:
@@ -78,6 +86,11 @@ class Reach(msgspec.Struct, frozen=True):
             return verdict is verdict.IN_SCOPE
 
         return is_in
+
+
+def _extent_in(rules: SiteRules) -> SiteRules:
+    """What rules of a site say of how far a crawl goes there."""
+    return SiteRules(scope=rules.scope, include=rules.include, exclude=rules.exclude, robots=rules.robots)
 
 
 def reach_before(folder: CrawlFolder) -> Reach | None:
@@ -121,7 +134,7 @@ class Widening:
         for visit in visits_among(self._folder, lambda url, depth: depth in depths or hash(url) in sources):
             rest()
             try:
-                response = read_response(self._folder, visit.warc_file, visit.warc_offset, visit.warc_length)
+                response = read_visit(self._folder, visit)
             except RecordLost:
                 self.lost += 1
                 continue
@@ -144,13 +157,15 @@ class Widening:
 
     @property
     def _has_other_extent(self) -> bool:
-        names = ("scope", "include", "exclude", "seeds")
+        names = ("scope", "include", "exclude", "seeds", "site")
         return any(getattr(self._old, name) != getattr(self._new, name) for name in names)
 
     @property
     def _lifted(self) -> set[Refusal]:
         """The refusals that the new settings may not repeat."""
         lifted = set(Refusal) - _NOT_OF_SITES if self._old.traps and not self._new.traps else set()
+        if ignores_robots(self._new.site) - ignores_robots(self._old.site):
+            lifted |= {Refusal.ROBOTS, Refusal.ROBOTS_UNREACHABLE}
         return lifted | {Refusal.ADDRESS} if self._has_opened else lifted
 
     @property

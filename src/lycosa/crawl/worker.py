@@ -18,6 +18,7 @@ from lycosa.crawl.run import HostRun
 from lycosa.crawl.settlement import Kept, may_go_on, postponement_of, settlement_of, visit_row
 from lycosa.crawl.visit import Visitor
 from lycosa.errors import BackendLost
+from lycosa.figures import Hits, WorkerFigures
 from lycosa.model import Kind, Lease, OutcomeKind, Settlement
 from lycosa.outcome import Crashed, Deferred, Failed, Outcome, Postponed
 from lycosa.ports import Dispatcher, Fetcher, Store
@@ -61,6 +62,7 @@ class Worker:
         clock: Clock,
         on_kept: Callable[[Kept], None] | None = None,
         connections_per_host: Mapping[str, int] = MappingProxyType({}),
+        caches: Mapping[str, Hits] = MappingProxyType({}),
     ) -> None:
         self._dispatcher = dispatcher
         self._visitor = visitor
@@ -71,6 +73,7 @@ class Worker:
         self._connections = connections
         self._connections_per_host = connections_per_host
         self._clock = clock
+        self._caches = caches
         self._on_kept = on_kept
         self._runs: dict[str, HostRun] = {}
         self._visits: set[asyncio.Task[None]] = set()
@@ -141,7 +144,12 @@ class Worker:
             await asyncio.gather(*slow, return_exceptions=True)
         await self._wait_for_room(0)
 
+    def figures(self) -> WorkerFigures:
+        """What it has to do, and how its caches serve it."""
+        return WorkerFigures(under_way=self._under_way, caches=dict(self._caches))
+
     async def close(self) -> None:
+        await self._visitor.close()
         await self._fetcher.close()
         await self._store.close()
 
@@ -233,10 +241,10 @@ class Worker:
             return True
         kept = visit_row(lease, outcome, self._clock())
         target = lease.target
-        self._store.put(*kept, fingerprint=target.fingerprint, number=target.visits + 1)
+        self._store.put(*kept[:5], fingerprint=target.fingerprint, number=target.visits + 1)
         for left, refused in learnt.left_out:
             row = visit_row(Lease(lease.token, left, lease.expires_at), refused, self._clock())
-            self._store.put(*row, fingerprint=left.fingerprint, number=1)
+            self._store.put(*row[:5], fingerprint=left.fingerprint, number=1)
         settlement = settlement_of(lease, outcome, learnt)
         self._fetcher.hold(_held_bytes(settlement))
         # Bodies and texts are with the store by now.

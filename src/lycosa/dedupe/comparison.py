@@ -14,6 +14,10 @@ GROUP_BYTES = 8
 SLOTS = 2048
 SKETCH_BYTES = SLOTS // 4
 
+# Of a mark: two texts of other words are told apart for certain, and how alike they are to seven percentage points.
+_MARK_DIGEST_BYTES, _MARK_SKETCH_BYTES = 8, 16
+LEAST_CHANGE = 0.01
+
 _LOW_BITS = int.from_bytes(b"\x55" * SKETCH_BYTES)
 
 
@@ -54,6 +58,19 @@ def similarity(sketch: bytes, other: bytes) -> float:
     differing = a ^ b
     agreeing = (both & ~(differing | differing >> 1)).bit_count()
     return max(0.0, (3 * agreeing - both.bit_count()) / (2 * filled))
+
+
+def text_mark(signature: bytes) -> bytes:
+    """What is kept of a text to tell later whether, and about how much, it has changed; empty if it has no words."""
+    return signature[:_MARK_DIGEST_BYTES] + signature[-_MARK_SKETCH_BYTES:] if signature else b""
+
+
+def changed_share(mark: bytes, other: bytes) -> float:
+    """About how much of a text is another than before, by the marks of both: 0 only if the words are the same."""
+    if mark[:_MARK_DIGEST_BYTES] == other[:_MARK_DIGEST_BYTES]:
+        return 0.0
+    share = 1.0 - similarity(mark[_MARK_DIGEST_BYTES:], other[_MARK_DIGEST_BYTES:])
+    return min(max(share, LEAST_CHANGE), 1.0)
 
 
 def split_bands(bands: bytes) -> tuple[bytes, ...]:

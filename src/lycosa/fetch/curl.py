@@ -1,7 +1,8 @@
 """One HTTP exchange at a time per slot, many slots at once, over libcurl.
 
 Every byte that leaves goes to an address the gate has permitted, twice: when the name is resolved and when the
-socket is opened. Redirects are answers; there are no cookies, no credentials, no proxies.
+socket is opened; a proxy is asked for no other. Redirects are answers. No cookies, credentials or proxies but those
+that the operator has set for a site.
 """
 
 from __future__ import annotations
@@ -23,12 +24,14 @@ from lycosa.fetch.connectivity import Connectivity
 from lycosa.fetch.dns import Resolver, literal_address
 from lycosa.fetch.errors import CurlTrouble, trouble_of
 from lycosa.fetch.gate import AddressGate
-from lycosa.fetch.head import Authority, HeadLimits, ResponseHead, read_head, request_head, request_lines, split_url
+from lycosa.fetch.head import Authority, HeadLimits, ResponseHead, read_head, request_head, split_url
 from lycosa.fetch.idle import IdleConnections, Place
 from lycosa.fetch.multi import Multi
+from lycosa.fetch.site_requests import RequestLines, SiteRequests
 from lycosa.fetch.spacing import RequestSpacing
-from lycosa.model import Failure, Response
+from lycosa.model import Failure, RequestParts, Response
 from lycosa.settings import Settings
+from lycosa.site_rules import Proxy
 
 # A body comes in as few reads as possible; libcurl has one such buffer per multi handle, not per transfer.
 BUFFER_BYTES = 256 * 1024
@@ -49,8 +52,11 @@ MAX_IDLE_CONNECTION_SECONDS = 4
 class _Request(NamedTuple):
     url: str
     where: Authority
-    lines: list[bytes]
+    lines: RequestLines
     max_bytes: int
+    proxy: Proxy | None = None  # with an address in place of its name
+    method: str = "GET"
+    body: bytes = b""
 
 
 class _Slot:
@@ -71,9 +77,11 @@ class _Slot:
         "lack",
         "lines",
         "max_bytes",
+        "method",
         "moved_at",
         "moved_bytes",
         "place",
+        "proxy",
         "request_lines",
         "room",
         "started",
@@ -88,6 +96,8 @@ class _Slot:
         self.lines: list[bytes] = []
         self.chunks: list[bytes] = []
         self.address = ""
+        self.proxy: Proxy | None = None
+        self.method = "GET"
         self.request_lines: list[bytes] = []
         self.is_fresh = False
         self.place: Place
@@ -118,6 +128,8 @@ class _Slot:
         """
         self.is_repeated = self.is_asked
         self.is_asked = True
+        # What came so far came from a proxy.
+        self.lines.clear()
         return int(pycurl.PREREQFUNC_ABORT if self.is_repeated else pycurl.PREREQFUNC_OK)
 
     def go_on(self) -> None:
@@ -164,6 +176,7 @@ class CurlFetcher:
     ) -> None:
         self._settings = settings
         self._resolver = resolver
+        self.hits = resolver.hits
         self._connectivity = Connectivity(resolver)
         self._gate = gate
         # The bundle that libcurl was built with may lie where another Linux keeps it.
@@ -172,7 +185,7 @@ class CurlFetcher:
         self._spacing = spacing if spacing and spacing.is_wanted else None
         self._clock = clock
         self._limits = HeadLimits(settings.max_header_lines, settings.max_header_bytes, settings.max_header_line_bytes)
-        self._lines = request_lines(settings.user_agent, ())
+        self._site_requests = SiteRequests(settings.user_agent, settings.site)
         self._connections = settings.connections or USUAL_CONNECTIONS
         self._open_requests = asyncio.Semaphore(self._connections)
         self._body_budget = BodyBudget(settings.body_budget_bytes)
@@ -187,16 +200,26 @@ class CurlFetcher:
         self._is_closed = False
 
     async def fetch(
-        self, url: str, *, address: str = "", headers: Sequence[tuple[str, str]] = (), max_body_bytes: int | None = None
+        self,
+        url: str,
+        *,
+        address: str = "",
+        headers: Sequence[tuple[str, str]] = (),
+        max_body_bytes: int | None = None,
+        parts: RequestParts | None = None,
     ) -> Response:
-        """One GET and its answer, whatever its status; raises `VisitError` or `NoNetwork`."""
+        """One request and its answer, whatever its status; raises `VisitError` or `NoNetwork`."""
         self._take_back(asyncio.current_task())
-        where = split_url(url)
-        lines = request_lines(self._settings.user_agent, headers) if headers else self._lines
+        where, own = split_url(url), self._site_requests.of(url)
+        lines = self._site_requests.lines(own, headers, parts)
         request = _Request(url, where, lines, max_body_bytes or self._settings.max_body_bytes)
+        if parts:
+            request = request._replace(method=parts.method, body=parts.body)
         trial = self._connectivity.begin()
         try:
             known = self._resolver.known(where.host) or await self._resolver.addresses(where.host)
+            if own.proxy:
+                request = request._replace(proxy=await self._proxy(own.proxy))
             response = await self._ask(request, self._permitted(known, first=address))
         except Unreachable as failure:
             await self._connectivity.check(where.host, failure, trial)
@@ -213,6 +236,11 @@ class CurlFetcher:
                     if failure.reason is not Failure.CONNECT:
                         raise
             return await self._exchange(request, addresses[-1])
+
+    async def _proxy(self, proxy: Proxy) -> Proxy:
+        """A proxy, by an address that the gate permits."""
+        addresses = self._permitted(await self._resolver.addresses(proxy.host))
+        return proxy._replace(host=addresses[0])
 
     def is_still_at(self, host: str, address: str) -> bool:
         """Whether a host is known, without asking, to be at this address."""
@@ -316,10 +344,17 @@ class CurlFetcher:
             # Whatever libcurl takes the host to be, it connects to the address that passed the gate.
             slot.easy.setopt(pycurl.CONNECT_TO, [f"::[{address}]:" if ":" in address else f"::{address}:"])
             slot.address = address
-        if slot.request_lines is not request.lines:
-            slot.easy.setopt(pycurl.HTTPHEADER, request.lines)
-            slot.request_lines = request.lines
-        slot.place = (request.url[:5], request.where.host_header, address)
+        if slot.request_lines is not request.lines.sent:
+            slot.easy.setopt(pycurl.HTTPHEADER, request.lines.sent)
+            slot.request_lines = request.lines.sent
+        if slot.method != "GET" or request.method != "GET":
+            _set_method(slot.easy, request.method, request.body)
+            slot.method = request.method
+        if slot.proxy != request.proxy:
+            _set_proxy(slot.easy, request.proxy)
+            slot.proxy = request.proxy
+        by = f" by {request.proxy.url}" if request.proxy else ""
+        slot.place = (request.url[:5], request.where.host_header, address + by)
         is_fresh = self._idle_connections.has_ended(slot.place, slot.started)
         if slot.is_fresh is not is_fresh:
             slot.easy.setopt(pycurl.FRESH_CONNECT, int(is_fresh))
@@ -340,6 +375,7 @@ class CurlFetcher:
             pycurl.FOLLOWLOCATION: 0,
             pycurl.NETRC: pycurl.NETRC_IGNORED,
             pycurl.PROXY: "",  # an empty name also keeps http_proxy of the environment out
+            pycurl.NOPROXY: "",  # and this no_proxy
             pycurl.PATH_AS_IS: 1,
             pycurl.HTTP_VERSION: pycurl.CURL_HTTP_VERSION_2TLS if settings.http2 else pycurl.CURL_HTTP_VERSION_1_1,
             pycurl.HTTP09_ALLOWED: 0,
@@ -469,7 +505,8 @@ class CurlFetcher:
             body=decoded.body,
             raw_body=raw,
             head=head.raw,
-            request_head=request_head(request.where, request.lines),
+            request_head=request_head(request.where, request.lines.told, request.method, request.body),
+            request_body=request.body,
             address=slot.address,
             protocol=head.protocol,
             started_at=started_at,
@@ -491,6 +528,22 @@ def _truncation(slot: _Slot, head: ResponseHead | None, trouble: CurlTrouble | N
     elif trouble.reason is not Failure.SLOW and (slot.chunks or not head.is_success):
         return "time" if trouble.reason is Failure.TIMEOUT else "disconnect"
     raise Unreachable(trouble.reason, trouble.detail, sent=trouble.sent)
+
+
+def _set_proxy(easy: pycurl.Curl, proxy: Proxy | None) -> None:
+    """A proxy gets the address that has passed the gate, never a name: it is a tunnel for http, too."""
+    easy.setopt(pycurl.PROXY, proxy.url if proxy else "")
+    easy.setopt(pycurl.PROXYUSERPWD, proxy.user if proxy else "")
+    easy.setopt(pycurl.HTTPPROXYTUNNEL, int(proxy is not None))
+
+
+def _set_method(easy: pycurl.Curl, method: str, body: bytes) -> None:
+    """What is asked, and what goes with it; GET makes a handle as it was."""
+    easy.unsetopt(pycurl.CUSTOMREQUEST)
+    easy.setopt(pycurl.HTTPGET, 1)
+    if method != "GET":
+        easy.setopt(pycurl.POSTFIELDS, body)
+        easy.setopt(pycurl.CUSTOMREQUEST, method)
 
 
 def _codings(head: ResponseHead) -> list[str]:

@@ -19,6 +19,7 @@ import aiodns
 import pycares
 
 from lycosa.errors import NoSuchName, SettingsError, Unreachable
+from lycosa.figures import Hits
 from lycosa.model import Failure
 
 MIN_TTL_SECONDS, MAX_TTL_SECONDS = 60.0, 6 * 3600.0
@@ -63,6 +64,7 @@ class Resolver:
         self._timeout_seconds = timeout_seconds
         self._tries = tries
         self._max_names = max_names
+        self.hits = Hits()
         self._answers: OrderedDict[str, _Answer] = OrderedDict()
         self._pending: dict[str, asyncio.Task[_Answer]] = {}
         self._prefetches = asyncio.Semaphore(MAX_PREFETCHES)
@@ -77,6 +79,7 @@ class Resolver:
         answer = self._answers.get(host)
         if answer is not None and answer.fresh_until > self._clock():
             self._answers.move_to_end(host)
+            self.hits.asked += 1
             return answer.addresses
         return ()
 
@@ -89,7 +92,9 @@ class Resolver:
             return (literal,)
         name = _absolute(host)
         answer = self._answers.get(name)
+        self.hits.asked += 1
         if answer is None or answer.fresh_until <= self._clock():
+            self.hits.missed += 1
             answer = await self._look_up(name)
         if not answer.addresses:
             raise (NoSuchName if answer.is_final else Unreachable)(Failure.DNS, answer.error, sent=False)

@@ -76,9 +76,12 @@ def request_lines(user_agent: str, extra: Sequence[tuple[str, str]]) -> list[byt
     return [line.encode("latin-1", "replace") for line in lines.values()]
 
 
-def request_head(where: Authority, lines: Sequence[bytes]) -> bytes:
-    """The head of a GET request, byte for byte as libcurl writes it for HTTP/1.1."""
-    return b"GET %b HTTP/1.1\r\nHost: %b\r\n%b\r\n\r\n" % (
+def request_head(where: Authority, lines: Sequence[bytes], method: str = "GET", body: bytes = b"") -> bytes:
+    """The head of a request, byte for byte as libcurl writes it for HTTP/1.1."""
+    if method != "GET":
+        lines = [*lines, b"Content-Length: %d" % len(body)]
+    return b"%b %b HTTP/1.1\r\nHost: %b\r\n%b\r\n\r\n" % (
+        method.encode(),
         where.target.encode(),
         where.host_header.encode(),
         b"\r\n".join(lines),

@@ -24,11 +24,11 @@ def read(
     max_chars: int,
     model: Model | None,
     /,
-) -> tuple[tuple[str, str, str, str, list[str], str, str], list[RawLink], str, bool, tuple[str, ...] | None]:
+) -> tuple[tuple[str, str, str, str, list[str], str, str], list[RawLink], str, str, bool, tuple[str, ...] | None]:
     """A text, or UTF-8 bytes of one, to what is read of it.
 
-    Title, description, base, canonical, refreshes, language, robots; links, text, whether it is past the limits; with a
-    model, the texts found in the order of `Found`, of the last only what may have labels.
+    Title, description, base, canonical, refreshes, language, robots; links, text, headings, whether it is past the
+    limits; with a model, the texts found in the order of `Found`, of the last only what may have labels.
     """
 
 def steps() -> int:

@@ -12,7 +12,7 @@ from lycosa.page.reading import PageHead, PageLimits, Reading
 
 def read(html: str | bytes, limits: PageLimits, agent: str) -> Reading:
     """What an HTML text, or its UTF-8 bytes, say. Past the parse limits: links without texts."""
-    head, links, text, is_too_large, found = _native.read(
+    head, links, text, headings, is_too_large, found = _native.read(
         html,
         agent,
         RawLink,
@@ -29,6 +29,7 @@ def read(html: str | bytes, limits: PageLimits, agent: str) -> Reading:
         PageHead(title, description, base, canonical, refresh, language, directives),
         links,
         text,
+        headings,
         is_too_large,
         None if found is None else FoundContent._make(found),
     )

@@ -11,6 +11,7 @@ _READERS = "lycosa.page._native"
 _SIGNATURES = "lycosa.dedupe._native"
 _LINKS = "lycosa.url._native"
 _SITES = "lycosa.site._native"
+_ORDER = "lycosa.policy._native"
 _WITHOUT_READERS = (
     "content, comments, author and date stay EMPTY on every page,"
     " and pages are read five times as slowly as they could be"
@@ -18,6 +19,7 @@ _WITHOUT_READERS = (
 _WITHOUT_SIGNATURES = "near duplicates are looked for three times as slowly as they could be"
 _WITHOUT_LINKS = "the links of pages are decided five times as slowly as they could be"
 _WITHOUT_SITES = "what pages say that others of their site do not is found ten times as slowly as it could be"
+_WITHOUT_ORDER = "--order best fetches pages in the order in which they are found"
 _REMEDY = (
     "To have it whole, install a wheel, or a C compiler and Python's headers (apt-get install gcc python3-dev) and then"
     " lycosa again (pip install --force-reinstall --no-deps --no-cache-dir, see docs/install.md)."
@@ -28,6 +30,7 @@ _PARTS = {
     _SIGNATURES: _WITHOUT_SIGNATURES,
     _LINKS: _WITHOUT_LINKS,
     _SITES: _WITHOUT_SITES,
+    _ORDER: _WITHOUT_ORDER,
 }
 
 

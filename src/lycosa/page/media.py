@@ -1,7 +1,7 @@
 """What kind of document a body is, by its Content-Type and, where that is missing or lies, by its first bytes.
 
 A small part of the WHATWG MIME sniffing standard: what is read here is HTML, plain text and feeds, so only these need
-telling from the rest.
+telling from the rest. PDF and office documents are known by both: what is sent as one and begins like none is none.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ class Media(Enum):
     HTML = "html"
     TEXT = "text"
     FEED = "feed"
+    PDF = "pdf"
+    OFFICE = "office"
     OTHER = "other"
 
 
@@ -24,8 +26,9 @@ _SNIFF_BYTES = 1024
 _LEAD = b"\xef\xbb\xbf \t\n\r\f\0"
 
 # Formats whose first bytes no text begins with (WHATWG mimesniff 6 and 7.1, and the common ones it leaves out).
+_PDF, _ZIP = b"%PDF-", b"PK\x03\x04"
 _MAGIC = (
-    b"%PDF-",
+    _PDF,
     b"%!PS-Adobe-",
     b"GIF87a",
     b"GIF89a",
@@ -33,7 +36,7 @@ _MAGIC = (
     b"\xff\xd8\xff",
     b"BM",
     b"RIFF",
-    b"PK\x03\x04",
+    _ZIP,
     b"Rar!\x1a\x07",
     b"\x1f\x8b\x08",
     b"7z\xbc\xaf\x27\x1c",
@@ -60,7 +63,11 @@ _FEED_ROOT = re.compile(rb"<(?:rss|(?:\w{1,20}:)?feed|rdf:rdf)(?=[\s>/])", re.IG
 _HTML_TYPES = frozenset(("text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"))
 _TEXT_TYPES = frozenset(("text/plain", "text/markdown", "text/x-markdown"))
 _FEED_TYPES = frozenset(("application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/x-rss+xml"))
+_PDF_TYPES = frozenset(("application/pdf", "application/x-pdf"))
 _XML_TYPES = frozenset(("text/xml", "application/xml"))
+_OFFICE_TYPES = ("application/vnd.openxmlformats-officedocument.", "application/vnd.oasis.opendocument.")
+# Servers that do not know a file say so with one of these.
+_DOWNLOAD_TYPES = frozenset(("application/octet-stream", "application/x-download", "application/force-download"))
 _NO_TYPES = frozenset(("", "unknown/unknown", "application/unknown", "*/*", "text", "html", "content/unknown"))
 
 
@@ -75,9 +82,13 @@ def media_of(content_type: str, body: bytes) -> Media:
         return _kind_of_xml(body)
     if essence in _NO_TYPES:
         return _kind_of_unknown(body)
-    # Servers send pages as downloads; only what certainly is HTML is taken for it.
-    if essence == "application/octet-stream" and _SURE_HTML.match(_root(body)):
-        return Media.HTML
+    if essence in _PDF_TYPES:
+        return _kind_of_pdf(body)
+    if essence.startswith(_OFFICE_TYPES):
+        return Media.OFFICE if body.startswith(_ZIP) else Media.OTHER
+    # Servers send pages as downloads; only what certainly is one is taken for it.
+    if essence in _DOWNLOAD_TYPES:
+        return Media.HTML if _SURE_HTML.match(_root(body)) else _kind_of_pdf(body)
     return Media.OTHER
 
 
@@ -114,11 +125,16 @@ def _kind_of_xml(body: bytes) -> Media:
 
 def _kind_of_unknown(body: bytes) -> Media:
     if _is_binary(body):
-        return Media.OTHER
+        return _kind_of_pdf(body)
     start = _start(body)
     if start[:5] == b"<?xml":
         return _kind_of_xml(body)
     return Media.HTML if _HTML_START.match(start) else _kind_of_text(body)
+
+
+def _kind_of_pdf(body: bytes) -> Media:
+    # The standard allows 1,024 bytes of anything before it.
+    return Media.PDF if _PDF in body[:_SNIFF_BYTES] else Media.OTHER
 
 
 def _root(body: bytes) -> bytes:

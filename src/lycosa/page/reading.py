@@ -11,6 +11,7 @@ from lycosa.page.directives import NO_DIRECTIVES, Directives
 MAX_ANCHOR_CHARS = 300
 MAX_TITLE_CHARS = 1000
 MAX_DESCRIPTION_CHARS = 2000
+MAX_HEADINGS_CHARS = 20_000
 
 
 class PageLimits(Protocol):
@@ -26,6 +27,14 @@ class PageLimits(Protocol):
     def max_text_chars(self) -> int: ...
     @property
     def main_content(self) -> bool: ...
+
+
+class DocumentLimits(NamedTuple):
+    """How much is read of a document that is no HTML."""
+
+    max_text_chars: int
+    max_links: int
+    seconds: float = 0.0  # of CPU; 0: any
 
 
 class PageHead(NamedTuple):
@@ -46,6 +55,7 @@ class Reading(NamedTuple):
     head: PageHead
     links: list[RawLink]
     text: str
+    headings: str  # one a line
     is_too_large: bool
     found: FoundContent | None  # by the search for main content; None where none was wanted, or the page is too large
 

@@ -51,6 +51,7 @@ def read(html: str, limits: PageLimits, agent: str) -> Reading:
     return Reading(
         head=head,
         links=read_links(tree, limits.max_links, 0 if is_too_large else limits.max_text_chars),
+        headings="" if is_too_large else read_headings(tree),
         text="" if is_too_large else read_text(tree),
         is_too_large=is_too_large,
         found=NOTHING if limits.main_content and not is_too_large else None,
@@ -235,6 +236,12 @@ def _label(anchor: Element) -> str:
 
 
 # Text
+
+
+def read_headings(tree: Document) -> str:
+    """The headings in the order in which they end, one a line."""
+    shown = (heading for heading in tree.select("h1, h2, h3, h4, h5, h6") if not _is_in_noscript(heading))
+    return "\n".join(filter(None, (" ".join(heading.to_text(_TEXT_LAYOUT).split()) for heading in shown)))
 
 
 def read_text(tree: Document) -> str:

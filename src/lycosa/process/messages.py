@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from lycosa.figures import WorkerFigures
 from lycosa.model import Lease, Placement, Settlement
 
 
@@ -62,6 +63,12 @@ class Pause(msgspec.Struct, frozen=True, array_like=True, tag=True):
     reason: str
 
 
+class Tell(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    """How this worker is doing."""
+
+    figures: WorkerFigures
+
+
 class Leases(msgspec.Struct, frozen=True, array_like=True, tag=True):
     """Leases to visit; none means that the crawl is over."""
 
@@ -115,5 +122,5 @@ class Orders(msgspec.Struct, frozen=True, array_like=True, tag=True):
     crawl_key: bytes
 
 
-Request = Take | Settle | MayAskAt | GiveBack | Recognise | AskRobots | AskSite | Pause | Lost
+Request = Take | Settle | MayAskAt | GiveBack | Recognise | AskRobots | AskSite | Pause | Tell | Lost
 Reply = Leases | Settled | Permission | Recognised | RobotsReply | SiteNotesReply | Orders

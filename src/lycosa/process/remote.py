@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from lycosa.figures import WorkerFigures
 from lycosa.model import Lease, Placement, Settlement
 from lycosa.process.frames import CallClient
 from lycosa.process.messages import (
@@ -21,6 +22,7 @@ from lycosa.process.messages import (
     Settled,
     SiteNotesReply,
     Take,
+    Tell,
 )
 
 # Of one message: a hostile page has 2,000 links of 2 KB, and hundreds of such pages may be settled at once.
@@ -56,6 +58,10 @@ class RemoteDispatcher:
 
     async def pause(self, reason: str) -> None:
         await self._client.call(Pause(reason))
+
+    async def tell(self, figures: WorkerFigures) -> None:
+        """How this worker is doing."""
+        await self._client.call(Tell(figures))
 
     async def robots(self, origin: str) -> bytes:
         reply = await self._client.call(AskRobots(origin))

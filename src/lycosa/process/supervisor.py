@@ -15,6 +15,7 @@ from lycosa.clock import steady_clock
 from lycosa.crawl.dispatcher import STOP_SECONDS, CentralDispatcher, recognise
 from lycosa.crawl.session import Session
 from lycosa.errors import BackendLost, LycosaError, SettingsError, Shortage
+from lycosa.figures import WorkerFigures, WorkerStanding
 from lycosa.model import Crash, OutcomeKind, Reason, Settlement
 from lycosa.ports import CrawlFrontier
 from lycosa.process.forkserver import Forkserver, ForkserverLost, ForkserverProcess, WorkerProcess
@@ -38,6 +39,7 @@ from lycosa.process.messages import (
     Settled,
     SiteNotesReply,
     Take,
+    Tell,
 )
 from lycosa.process.watchdog import Slot
 from lycosa.settings import Settings
@@ -68,6 +70,7 @@ class Supervisor:
         # Per worker: how many leases it has, and when it last said anything.
         self._under_way = [0] * workers
         self._heard_at = [0.0] * workers
+        self._figures = [WorkerFigures()] * workers
         self._slots = [Slot() for _ in range(workers)]
         self._frontier: CrawlFrontier | None = None
         self._dispatcher: CentralDispatcher | None = None
@@ -83,6 +86,20 @@ class Supervisor:
         finally:
             for slot in self._slots:
                 slot.close()
+
+    def standings(self) -> list[WorkerStanding]:
+        """How each of them is doing."""
+        now = self._clock()
+        return [
+            WorkerStanding(
+                number,
+                self._processes[number].pid if number in self._processes else 0,
+                self._under_way[number],
+                max(0.0, now - self._heard_at[number]) if self._heard_at[number] else 0.0,
+                self._figures[number],
+            )
+            for number in range(len(self._slots))
+        ]
 
     def stop(self) -> None:
         """Workers end by themselves; one that hangs must not keep the crawl from ending. Twice: at once."""
@@ -209,6 +226,9 @@ class Supervisor:
             case Pause():
                 self._session.paused = request.reason
                 logger.warning("%s", f"{request.reason}; the crawl waits" if request.reason else "the crawl goes on")
+                return Permission(is_granted=True)
+            case Tell():
+                self._figures[worker] = request.figures
                 return Permission(is_granted=True)
             case Lost():
                 kind = SettingsError if request.is_setting else Shortage if request.is_shortage else BackendLost

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import socket
+import time
 from pathlib import Path
 from typing import NoReturn, Protocol
 
@@ -20,6 +22,9 @@ from lycosa.process.remote import RemoteDispatcher
 from lycosa.process.watchdog import KernelWatchdog, Slot
 from lycosa.settings import Settings
 from lycosa.store.folder import CrawlFolder
+
+# How often the lateness of the event loop is measured, and after how many times it is told.
+TICK_SECONDS, TICKS = 0.5, 4
 
 
 class MakeWorker(Protocol):
@@ -53,16 +58,37 @@ async def work(fd: int, slot: Slot, make_worker: MakeWorker) -> None:
 
 async def _obey(orders: Orders, client: CallClient, slot: Slot, make_worker: MakeWorker) -> None:
     settings = msgspec.msgpack.decode(orders.settings, type=Settings)
+    dispatcher = RemoteDispatcher(client)
     worker = make_worker(
         settings,
         CrawlFolder(Path(orders.folder), orders.seat),
         orders.worker,
-        RemoteDispatcher(client),
+        dispatcher,
         orders.crawl_key,
         watchdog=KernelWatchdog(slot, settings.parse_seconds, settings.max_parse_memory_bytes),
     )
-    await worker.run()
+    telling = asyncio.create_task(_tell_forever(worker, dispatcher))
+    try:
+        await worker.run()
+    finally:
+        telling.cancel()
     await worker.close()
+
+
+async def _tell_forever(worker: Worker, dispatcher: RemoteDispatcher) -> None:
+    """Say now and then how we are doing: how busy our event loop is, and by how much it comes too late."""
+    loop = asyncio.get_running_loop()
+    while True:
+        # Files are synced on threads of their own: this one computes, or waits for the network.
+        began_at, computed, lag = loop.time(), time.thread_time(), 0.0
+        for _ in range(TICKS):
+            due = loop.time() + TICK_SECONDS
+            await asyncio.sleep(TICK_SECONDS)
+            lag = max(lag, loop.time() - due)
+        figures = worker.figures()
+        figures.busy_share = (time.thread_time() - computed) / (loop.time() - began_at)
+        figures.lag_seconds = lag
+        await dispatcher.tell(figures)
 
 
 def run(fd: int, slot_fd: int, make_worker: MakeWorker) -> NoReturn:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from lycosa.errors import AddressRefused, NoSuchName, VisitError
+from lycosa.figures import Hits
 from lycosa.model import (
     NO_REASON,
     Failure,
@@ -25,6 +26,7 @@ from lycosa.robots.match import RobotsMatcher
 from lycosa.robots.parse import DISALLOW_ALL, RobotsRules, escape_pattern, path_and_query
 from lycosa.robots.usage import NO_USAGE, Usage, usage_in
 from lycosa.robots.verdict import NAME_RETRY_SECONDS, RobotsKind, RobotsRecord, reliable_status, robots_verdict
+from lycosa.site_rules import host_of
 
 # What is kept ready is bounded by its rules, about 200 bytes each; an origin counts as a few more.
 MAX_RULES = 100_000
@@ -35,6 +37,10 @@ REDIRECT_WAIT_SECONDS = 900.0
 # a short `robots_cache_seconds`, would otherwise have its robots.txt read again and again and never a page.
 MIN_HOLD_SECONDS = 1.0
 _NOT_WHOLE = {"time": Failure.TIMEOUT, "disconnect": Failure.RESET, "coding": Failure.CODING}
+
+
+# What an operator may overrule for a host: there may be no address, or none that is open, all the same.
+_BY_ROBOTS = frozenset({Refusal.ROBOTS, Refusal.ROBOTS_UNREACHABLE})
 
 
 class Ruling(msgspec.Struct, frozen=True, array_like=True):
@@ -62,11 +68,20 @@ _encode = msgspec.msgpack.Encoder().encode
 class RobotsCache:
     """Answers whether a target may be fetched, and turns what a robots.txt fetch gave into news for the frontier."""
 
-    def __init__(self, dispatcher: Dispatcher, agent: str, cache_seconds: float, tries: int) -> None:
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        agent: str,
+        cache_seconds: float,
+        tries: int,
+        ignored: frozenset[str] = frozenset(),
+    ) -> None:
+        self._ignored = ignored  # hosts whose robots.txt is read and not obeyed
         self._dispatcher = dispatcher
         self._agent = agent
         self._cache_seconds = cache_seconds
         self._tries = tries
+        self.hits = Hits()
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
         self._weight = 0
 
@@ -74,6 +89,8 @@ class RobotsCache:
         """Why this target may not be fetched; None if it may."""
         url = lease.target.url
         entry = await self._entry(lease)
+        if lease.target.host in self._ignored and entry.refused.reason in _BY_ROBOTS:
+            return None
         return None if entry.matcher.allows(path_and_query(url)) else entry.refused
 
     async def usage(self, lease: Lease) -> Usage:
@@ -142,14 +159,18 @@ class RobotsCache:
             max(record.expires_at, record.fetched_at + 2 * crawl_delay_seconds + MIN_HOLD_SECONDS),
             _encode(ruling),
             crawl_delay_seconds=crawl_delay_seconds,
-            is_pending=record.kind is RobotsKind.DISALLOW_ALL and 0 < record.failures <= tries,
+            is_pending=record.kind is RobotsKind.DISALLOW_ALL
+            and 0 < record.failures <= tries
+            and host_of(origin) not in self._ignored,
             trouble=ruling.trouble,
         )
 
     async def _entry(self, lease: Lease) -> _Entry:
         origin = origin_of(lease.target.url)
         entry = self._entries.get(origin)
+        self.hits.asked += 1
         if entry is None or entry.fetched_at != lease.robots_at:
+            self.hits.missed += 1
             entry = await self._fetch_entry(origin)
         return entry
 

@@ -450,7 +450,12 @@ class SiteJudge:
 def _is_beyond_doubt(lease: Lease) -> bool:
     """Whether a target is not judged: a revisit of what was worth a visit before, a robots.txt for somebody else."""
     is_revisit = lease.validators is not None and lease.target.attempt == 0
-    return is_revisit or (lease.target.kind is Kind.ROBOTS and lease.target.redirects > 0)
+    # Of what the operator asked for himself, he knows what it is worth.
+    return (
+        is_revisit
+        or lease.target.request is not None
+        or (lease.target.kind is Kind.ROBOTS and lease.target.redirects > 0)
+    )
 
 
 def _is_doubtful_host(visit: _UnderWay) -> bool:

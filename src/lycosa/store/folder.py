@@ -76,8 +76,11 @@ class CrawlFolder:
         self.warc = self.path / "warc"
         self.pages = self.path / "pages"
         self.links = self.path / "links"
+        self.items = self.path / "items"
+        self.orders = self.path / "orders"
         self.report = self.path / "report.html"
         self.logbook = self.home / "logbook.jsonl"
+        self.live = self.home / "live.json"
         self._lock = self.home / "lock"
 
     def __repr__(self) -> str:
@@ -121,7 +124,7 @@ class CrawlFolder:
     def create(self) -> None:
         """Make the folder and its parts; those there already stay as they are."""
         try:
-            for part in (self.frontier, self.warc, self.pages, self.links):
+            for part in (self.frontier, self.warc, self.pages, self.links, self.items):
                 part.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise SettingsError(f"{self.path}: cannot be made a crawl's folder: {error.strerror}") from error
@@ -214,7 +217,7 @@ class CrawlFolder:
 
     def open_parts(self, worker: int | None = None) -> list[Path]:
         """Parquet files that are not complete; of this seat's worker, or of all it has."""
-        places = (self.pages, self.links)
+        places = (self.pages, self.links, self.items)
         return [path for place in places for path in self._made_by(worker, place, PARQUET + OPEN)]
 
     def warc_path(self, file: str) -> Path:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import msgspec
 
 from lycosa.errors import Shortage, lost
-from lycosa.model import Links, Page, Response, Texts, Visit
+from lycosa.model import Items, Links, Page, Response, Visit, texts_of
 from lycosa.settings import Settings
 from lycosa.store.files import OPEN, FileNames, SyncFailed
 from lycosa.store.folder import JOURNAL, PARQUET, CrawlFolder
@@ -68,6 +68,7 @@ class FolderStore:
         response: Response | None,
         page: Page | None,
         links: Links = NO_LINKS,
+        items: Items = (),
         *,
         fingerprint: bytes = b"",
         number: int = 0,
@@ -77,17 +78,19 @@ class FolderStore:
         try:
             sheet = self._writable()
             if response is not None:
-                file, offset, length = self._warc.append(response, visit.fetched_at, visit.digest)
+                # Of a rendered page it is the digest of what the browser made of the body.
+                digest = "" if response.rendering else visit.digest
+                file, offset, length = self._warc.append(response, visit.fetched_at, digest)
                 visit = msgspec.structs.replace(visit, warc_file=file, warc_offset=offset, warc_length=length)
         except OSError as error:
             raise lost(f"{self._folder.path}: cannot be written", error) from error
-        texts = Texts(page.text, page.content, page.comments) if page else Texts()
-        row = JournalRow(visit, any(texts), bool(links.targets), fingerprint, number)
+        texts = texts_of(page)
+        row = JournalRow(visit, any(texts), bool(links.targets), fingerprint, number, items)
         try:
             sheet.journal.append(row)
         except UnicodeEncodeError:
             sheet.journal.append(msgspec.structs.replace(row, visit=_encodable(visit)))
-        sheet.part.add(visit, texts, links)
+        sheet.part.add(visit, texts, links, items)
         self._has_news = True
         if sheet.part.buffered_bytes >= MAX_BUFFER_BYTES:
             self._submit(sheet.part, sheet.part.take())

@@ -14,7 +14,7 @@ from zlib import crc32
 import msgspec
 
 from lycosa.errors import SettingsError
-from lycosa.model import Visit
+from lycosa.model import Items, Visit
 from lycosa.store.files import OPEN, AppendFile
 from lycosa.store.folder import JOURNAL, PARQUET, CrawlFolder
 
@@ -30,6 +30,7 @@ class JournalRow(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
     has_links: bool = False
     fingerprint: bytes = b""  # by which the frontier knows the target; empty if it does not
     number: int = 0  # which visit of the target this is, the first being 1
+    items: Items = ()  # not read again: what gave them may have changed
 
 
 _encode = msgspec.msgpack.Encoder().encode

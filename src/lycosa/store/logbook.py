@@ -29,6 +29,7 @@ class PartKept(msgspec.Struct, frozen=True, tag_field="what", tag="part", omit_d
     bytes: int
     link_bytes: int = 0
     newest_at: float = 0.0  # 0: not known
+    item_bytes: int = 0
 
 
 class PartLost(msgspec.Struct, frozen=True, tag_field="what", tag="lost"):

@@ -34,12 +34,13 @@ class MirroredFolder(CrawlFolder):
             for path in (self.settings, self.seeds):
                 if path.name in self._sizes:
                     objects.get_file(path.name, path)
-            for folder, end in ((self.warc, WARC), (self.pages, PARQUET), (self.links, PARQUET)):
+            for folder, end in ((self.warc, WARC), (self.pages, PARQUET), (self.links, PARQUET), (self.items, PARQUET)):
                 for path in folder.glob(f"*{end}"):
                     if f"{folder.name}/{path.name}" not in self._sizes:
                         path.unlink()
             self._bring(self.pages)
             self._bring(self.links)
+            self._bring(self.items)
 
     @property
     def exists(self) -> bool:

@@ -28,8 +28,8 @@ class DamagedPart(NamedTuple):
 
 def part_kept(folder: CrawlFolder, name: str, rows: int, newest_at: float = 0.0) -> PartKept:
     """What the logbook says of a part that was just completed."""
-    pages, links = (_size(place / (name + PARQUET)) for place in (folder.pages, folder.links))
-    return PartKept(name, rows, pages, links, newest_at)
+    pages, links, items = (_size(place / (name + PARQUET)) for place in (folder.pages, folder.links, folder.items))
+    return PartKept(name, rows, pages, links, newest_at, items)
 
 
 def check_parts(folder: CrawlFolder) -> list[DamagedPart]:
@@ -59,17 +59,19 @@ def _has_journal(folder: CrawlFolder, name: str) -> bool:
 
 
 def _write_journal(folder: CrawlFolder, part: PartKept) -> bool:
-    """Where only the links of a part came to harm: what it takes to make both again. Returns whether it did."""
-    pages = folder.pages / (part.name + PARQUET)
-    if _size(pages) != part.bytes or _rows(pages) != part.rows:
+    """Where only the links of a part came to harm: what it takes to make all again. Returns whether it did."""
+    pages, items = folder.pages / (part.name + PARQUET), folder.items / (part.name + PARQUET)
+    if _size(pages) != part.bytes or _rows(pages) != part.rows or _size(items) != part.item_bytes:
         return False
     import pyarrow as pa
 
-    from lycosa.store.tables import visits_of
+    from lycosa.store.tables import items_of, visits_of
 
     try:
+        found = items_of(items) if part.item_bytes else {}
         rows = [
-            JournalRow(visit, has_text=has_text, has_links=visit.out_links > 0) for visit, has_text in visits_of(pages)
+            JournalRow(visit, has_text=has_text, has_links=visit.out_links > 0, items=found.get(row, ()))
+            for row, (visit, has_text) in enumerate(visits_of(pages))
         ]
     except (OSError, pa.ArrowException):
         return False
@@ -102,15 +104,18 @@ def _own(folder: CrawlFolder, place: Path) -> Iterable[Path]:
 
 
 def _is_as_listed(folder: CrawlFolder, part: PartKept) -> bool:
-    pages, links = folder.pages / (part.name + PARQUET), folder.links / (part.name + PARQUET)
-    is_long_enough = (_size(pages), _size(links)) == (part.bytes, part.link_bytes)
-    return is_long_enough and _rows(pages) == part.rows and (not part.link_bytes or _rows(links) >= 0)
+    pages, links, items = (place / (part.name + PARQUET) for place in (folder.pages, folder.links, folder.items))
+    sizes = part.bytes, part.link_bytes, part.item_bytes
+    is_long_enough = (_size(pages), _size(links), _size(items)) == sizes
+    has_others = all(_rows(path) >= 0 for path, size in ((links, part.link_bytes), (items, part.item_bytes)) if size)
+    return is_long_enough and _rows(pages) == part.rows and has_others
 
 
 def _part_on_disk(folder: CrawlFolder, name: str) -> PartKept | None:
     """A part that an older version wrote, or that a crash kept from being noted; None if it cannot be read."""
-    rows, links = _rows(folder.pages / (name + PARQUET)), folder.links / (name + PARQUET)
-    is_whole = rows >= 0 and (not links.exists() or _rows(links) >= 0)
+    rows = _rows(folder.pages / (name + PARQUET))
+    others = (place / (name + PARQUET) for place in (folder.links, folder.items))
+    is_whole = rows >= 0 and all(not path.exists() or _rows(path) >= 0 for path in others)
     return part_kept(folder, name, rows) if is_whole else None
 
 
@@ -133,8 +138,8 @@ def _size(path: Path) -> int:
 
 
 def _set_aside(folder: CrawlFolder, name: str) -> None:
-    """Links too: the pages that they are of will be visited again."""
-    for place in (folder.links, folder.pages):
+    """Links and items too: the pages that they are of will be visited again."""
+    for place in (folder.links, folder.items, folder.pages):
         path = place / (name + PARQUET)
         if path.exists():
             aside = place / DAMAGED

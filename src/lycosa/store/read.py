@@ -15,8 +15,8 @@ import msgspec
 from lycosa.errors import SettingsError
 from lycosa.model import OutcomeKind, Response, Visit
 from lycosa.store.folder import PARQUET, CrawlFolder
-from lycosa.store.journal import name_of, read_rows
-from lycosa.store.record import MAX_BODY_BYTES, Record, RecordLost, read_record, read_response, records
+from lycosa.store.journal import JournalRow, name_of, read_rows
+from lycosa.store.record import MAX_BODY_BYTES, Record, RecordLost, read_record, read_response, read_visit, records
 
 # With `connect`, which imports them: a quarter of a second before anybody has asked for a row.
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ __all__ = [
     "all_records",
     "connect",
     "page_at",
+    "parquet_source",
     "read_record",
     "read_response",
     "response_of_visit",
@@ -50,22 +51,25 @@ class Version(NamedTuple):
 
 
 def connect(folder: CrawlFolder) -> duckdb.DuckDBPyConnection:
-    """A DuckDB connection with the views `pages` and `links`, as the folder was at this moment; times are UTC.
+    """A DuckDB connection with the views `pages`, `links` and `items`, as the folder was at this moment; times are UTC.
 
-    Visits whose part is not written yet are in `pages` too, their `text` null; their links are not in `links`.
+    Visits whose part is not written yet are in `pages` too, their `text` null, and their items in `items`; their links
+    are not in `links`.
     Raises `SettingsError` if another version of lycosa wrote them.
     """
     import duckdb
 
-    from lycosa.store.tables import LINKS, PAGES, plain, waiting_table
+    from lycosa.store.tables import LINKS, PAGES, plain, waiting_items_table, waiting_table
 
     # Journals first: rows that move into a part meanwhile are found there, and left out here.
-    waiting = {name_of(journal): _visits(journal) for journal in folder.journals()}
-    pages, links = (sorted(place.glob(f"*{PARQUET}")) for place in (folder.pages, folder.links))
+    waiting = {name_of(journal): _rows(journal) for journal in folder.journals()}
+    pages, links, items = (sorted(place.glob(f"*{PARQUET}")) for place in (folder.pages, folder.links, folder.items))
     for part in pages:
         waiting.pop(part.name.removesuffix(PARQUET), None)
     connection = duckdb.connect()
-    _view(connection, "pages", pages, waiting_table([visit for visits in waiting.values() for visit in visits]))
+    rows = [row for some in waiting.values() for row in some]
+    _view(connection, "pages", pages, waiting_table([row.visit for row in rows]))
+    _view(connection, "items", items, waiting_items_table([(row.visit, row.items) for row in rows]), "page_row")
     _view(connection, "links", links, plain(LINKS).empty_table())
     if set(connection.table("pages").columns) != set(PAGES.names):
         connection.close()
@@ -97,7 +101,7 @@ def response_of_visit(folder: CrawlFolder, visit: Visit, *, max_body_bytes: int 
         visit = before.visit
     if visit.warc_offset < 0:
         return None
-    return read_response(folder, visit.warc_file, visit.warc_offset, visit.warc_length, max_body_bytes=max_body_bytes)
+    return read_visit(folder, visit, max_body_bytes=max_body_bytes)
 
 
 def visits_among(folder: CrawlFolder, is_wanted: Callable[[str, int], bool]) -> Iterator[Visit]:
@@ -134,23 +138,30 @@ def _visit(row: Sequence[Any]) -> Visit:
     return Visit(**values)
 
 
-def _visits(journal: Path) -> list[Visit]:
+def _rows(journal: Path) -> list[JournalRow]:
     try:
-        return [row.visit for row in read_rows(journal)]
+        return list(read_rows(journal))
     except FileNotFoundError:
         return []  # its part was completed just now
 
 
-def _view(connection: duckdb.DuckDBPyConnection, name: str, parts: list[Path], waiting: pa.Table) -> None:
+def _view(
+    connection: duckdb.DuckDBPyConnection, name: str, parts: list[Path], waiting: pa.Table, hidden: str = ""
+) -> None:
     connection.register(f"{name}_waiting", waiting)
     query = f"SELECT * FROM {name}_waiting"  # noqa: S608
     if parts:
-        files = ", ".join(_quoted(part) for part in parts)
-        query = f"SELECT * FROM read_parquet([{files}]) UNION ALL BY NAME {query}"  # noqa: S608
+        query = f"SELECT * FROM {parquet_source(parts)} UNION ALL BY NAME {query}"  # noqa: S608
     # Moments as plain timestamps in UTC: those with a zone are shown in the reader's, and need further packages
     # to come out of DuckDB as Python values.
     moment = "make_timestamp(epoch_us(fetched_at)) AS fetched_at"
-    connection.execute(f"CREATE VIEW {name} AS SELECT * REPLACE ({moment}) FROM ({query})")  # noqa: S608
+    shown = f"* EXCLUDE ({hidden})" if hidden else "*"
+    connection.execute(f"CREATE VIEW {name} AS SELECT {shown} REPLACE ({moment}) FROM ({query})")  # noqa: S608
+
+
+def parquet_source(parts: Sequence[Path]) -> str:
+    """The rows of some Parquet files, as SQL names them."""
+    return f"read_parquet([{', '.join(_quoted(part) for part in parts)}])"
 
 
 def _quoted(path: Path) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -13,7 +14,7 @@ from isal import isal_zlib
 
 from lycosa.errors import LycosaError, VisitError
 from lycosa.fetch.coding import content_codings, decode
-from lycosa.model import Response
+from lycosa.model import RenderCause, RenderEnd, Rendering, Response, Visit
 from lycosa.store.folder import CrawlFolder
 
 # The stubs call it an instance.
@@ -87,6 +88,22 @@ def complete(folder: CrawlFolder, record: Record, max_body_bytes: int = MAX_BODY
     return response_of(record, head, payload, max_body_bytes)
 
 
+def read_visit(folder: CrawlFolder, visit: Visit, *, max_body_bytes: int = MAX_BODY_BYTES) -> Response:
+    """The exchange of a visit, with what a browser made of it; raises `RecordLost`."""
+    record = read_record(folder, visit.warc_file, visit.warc_offset, visit.warc_length)
+    return complete_visit(folder, visit, record, max_body_bytes)
+
+
+def complete_visit(folder: CrawlFolder, visit: Visit, record: Record, max_body_bytes: int) -> Response:
+    """The exchange of a visit whose record is at hand; raises `RecordLost`."""
+    response = complete(folder, record, max_body_bytes)
+    if not visit.rendered:
+        return response
+    html = _rendered_html(folder, record)
+    rendering = Rendering(RenderCause(visit.render_cause), RenderEnd(visit.rendered), html)
+    return msgspec.structs.replace(response, rendering=rendering)
+
+
 def original_of(folder: CrawlFolder, record: Record) -> Record | None:
     """The record whose payload a revisit shares, or None if the record is its own."""
     file = record.headers.get("warc-refers-to-filename", "")
@@ -94,6 +111,17 @@ def original_of(folder: CrawlFolder, record: Record) -> Record | None:
     if record.kind != "revisit" or not offset.isdecimal():
         return None
     return read_record(folder, file, int(offset))
+
+
+def _rendered_html(folder: CrawlFolder, record: Record) -> bytes:
+    """What a browser made of the response of a record, in UTF-8; empty if it was not rendered, or to no use."""
+    with folder.warc_path(record.file).open("rb") as stream:
+        # Behind its request.
+        for member in islice(members(stream, record.offset + record.length), 2):
+            found = parse_record(record.file, member)
+            if found.kind == "conversion" and found.headers.get("warc-refers-to") == record.headers["warc-record-id"]:
+                return found.block
+    return b""
 
 
 def response_of(record: Record, head: bytes, payload: bytes, max_body_bytes: int = MAX_BODY_BYTES) -> Response:

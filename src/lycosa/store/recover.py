@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lycosa.errors import lost
-from lycosa.model import Links, Page, Response, Texts, Visit
+from lycosa.model import Links, Page, Response, Texts, Visit, texts_of
 from lycosa.settings import Settings
 from lycosa.store.files import SyncFailed, closed, sync_folder
 from lycosa.store.folder import PARQUET, CrawlFolder
 from lycosa.store.journal import JournalRow, is_done, name_of, read_rows
 from lycosa.store.logbook import RowsLeft, events, note
 from lycosa.store.parts import part_kept
-from lycosa.store.record import RecordLost, complete, read_record
+from lycosa.store.record import RecordLost, complete_visit, read_record
 from lycosa.store.repair import Repair, repair_file
 
 # Reads a page again from its response, as the visit did; must not raise.
@@ -165,7 +165,8 @@ def _rebuild(folder: CrawlFolder, journal: Path, uncounted: set[int], again: _Ag
 
     name, dropped = name_of(journal), []
     # Left by a crash between the two renames of a part.
-    (folder.links / (name + PARQUET)).unlink(missing_ok=True)
+    for place in (folder.links, folder.items):
+        (place / (name + PARQUET)).unlink(missing_ok=True)
     part = TablePart(folder, name)
     try:
         for number, row in enumerate(read_rows(journal)):
@@ -173,7 +174,7 @@ def _rebuild(folder: CrawlFolder, journal: Path, uncounted: set[int], again: _Ag
             if number in uncounted:
                 continue
             if (found := _read_again(row, again)) is not None:
-                part.add(row.visit, *found)
+                part.add(row.visit, *found, row.items)
             else:
                 dropped.append(row.fingerprint)
             if part.buffered_bytes >= MAX_BUFFER_BYTES:
@@ -200,11 +201,11 @@ def _read_again(row: JournalRow, again: _Again) -> tuple[Texts, Links] | None:
     if not (row.has_text or row.has_links):
         return nothing
     try:
-        response = complete(again.folder, record, again.settings.max_body_bytes)
+        response = complete_visit(again.folder, visit, record, again.settings.max_body_bytes)
     except RecordLost:
         # The record is there, but it refers to a file that someone took away.
         return nothing
     page, links = again.parse(visit, response)
     # A page that asked not to be indexed was kept without its text, and stays so.
-    texts = Texts(page.text, page.content, page.comments) if row.has_text else Texts()
+    texts = texts_of(page) if row.has_text else Texts()
     return texts, links if row.has_links else nothing[1]

@@ -132,7 +132,12 @@ class Shipper:
         """WARC files first: a row that can be read should have its record beside it."""
         left = [seat.seat for seat in self._folder.siblings() if not seat.is_held()]
         seats = {self._folder.seat, *left}
-        for place, end in ((self._folder.warc, WARC), (self._folder.links, PARQUET), (self._folder.pages, PARQUET)):
+        for place, end in (
+            (self._folder.warc, WARC),
+            (self._folder.links, PARQUET),
+            (self._folder.items, PARQUET),
+            (self._folder.pages, PARQUET),
+        ):
             for path in sorted(place.glob(f"*{end}")):
                 maker = maker_of(path.name)
                 if maker and maker.seat in seats and not self._has_journal(path, end):

@@ -1,7 +1,8 @@
-"""The tables `pages` and `links` as Parquet parts, written row group by row group.
+"""The tables `pages`, `links` and `items` as Parquet parts, written row group by row group.
 
-A part is one file in `pages` and, if it has links, one of the same name in `links`. Both carry `.open` until
-they are complete. Columns hold the values of `Visit` as they are: an empty string or -1 where there is none.
+A part is one file in `pages` and, if it has links or items, one of the same name in `links` or `items`. All carry
+`.open` until they are complete. Columns hold the values of `Visit` as they are: an empty string or -1 where there is
+none.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lycosa.model import Links, OutcomeKind, Texts, Visit
+from lycosa.model import Items, Links, OutcomeKind, Texts, Visit
 from lycosa.store.files import OPEN, publish
 from lycosa.store.folder import PARQUET, CrawlFolder
 from lycosa.store.warc import microseconds
@@ -44,13 +45,12 @@ _TYPES: dict[str, pa.DataType] = {
     "warc_length": pa.int64(),
     "noindex": pa.bool_(),
     "usage": _WORD,
+    "changed": pa.float32(),
 }
 _FIELDS = [field.name for field in msgspec.structs.fields(Visit)]
 # `text` stands after the description; what came later stands at the end.
 _NAMES = [name for field in _FIELDS for name in ((field, "text") if field == "description" else (field,))]
-PAGES: pa.Schema = pa.schema(
-    [pa.field(name, _TYPES.get(name, pa.string())) for name in [*_NAMES, "content", "comments"]]
-)
+PAGES: pa.Schema = pa.schema([pa.field(name, _TYPES.get(name, pa.string())) for name in [*_NAMES, *Texts._fields[1:]]])
 LINKS: pa.Schema = pa.schema(
     [
         pa.field("source", _WORD),
@@ -58,6 +58,16 @@ LINKS: pa.Schema = pa.schema(
         pa.field("anchor", pa.string()),
         pa.field("rel", _WORD),
         pa.field("fetched_at", _MOMENT),
+    ]
+)
+ITEMS: pa.Schema = pa.schema(
+    [
+        pa.field("url", _WORD),
+        pa.field("host", _WORD),
+        pa.field("fetched_at", _MOMENT),
+        pa.field("number", pa.int32()),  # of those of its page
+        pa.field("item", pa.string()),  # a JSON object
+        pa.field("page_row", pa.int32()),  # of `pages`, in the part of the same name
     ]
 )
 _OUTCOMES = {kind: kind.name.lower() for kind in OutcomeKind}
@@ -76,6 +86,7 @@ _UNIQUE = {
     "etag",
     "target",
     "anchor",
+    "item",
 }
 # Smallest and largest value help a reader to pass over row groups only where rows arrive in some order.
 _STATISTICS = ["fetched_at", "outcome", "status", "depth", "warc_offset"]
@@ -94,10 +105,11 @@ class RowBatch(NamedTuple):
     targets: list[str]
     anchors: list[str]
     rels: list[str]
+    items: list[tuple[Any, ...]]
 
 
 class TablePart:
-    """One Parquet part of both tables: `add` and `take` on one thread; `write`, `finish`, `abandon` on another."""
+    """One Parquet part of all tables: `add` and `take` on one thread; `write`, `finish`, `abandon` on another."""
 
     def __init__(self, folder: CrawlFolder, name: str) -> None:
         self.name = name
@@ -109,9 +121,10 @@ class TablePart:
         self._batch = _empty_batch()
         self._pages = _Table(folder.pages / (name + PARQUET + OPEN), PAGES)
         self._links = _Table(folder.links / (name + PARQUET + OPEN), LINKS)
+        self._items = _Table(folder.items / (name + PARQUET + OPEN), ITEMS)
 
-    def add(self, visit: Visit, texts: Texts, links: Links) -> None:
-        """Buffer a row of `pages` and the rows of `links` that come from it."""
+    def add(self, visit: Visit, texts: Texts, links: Links, items: Items = ()) -> None:
+        """Buffer a row of `pages`, and the rows of `links` and `items` that come from it."""
         batch = self._batch
         batch.visits.append(msgspec.structs.astuple(visit))
         batch.texts.append(texts)
@@ -119,9 +132,14 @@ class TablePart:
         batch.targets.extend(links.targets)
         batch.anchors.extend(links.anchors)
         batch.rels.extend(links.rels)
+        batch.items.extend(
+            (visit.url, visit.host, microseconds(visit.fetched_at), number, item, self.rows)
+            for number, item in enumerate(items)
+        )
         self.rows += 1
         self.newest_at = max(self.newest_at, visit.fetched_at)
         self.buffered_bytes += _ROW_BYTES + sum(map(getsizeof, texts)) + _LINK_BYTES * len(links.targets)
+        self.buffered_bytes += sum(map(getsizeof, items)) + _LINK_BYTES * len(items)
 
     def take(self) -> RowBatch:
         """What was added since the last call, to be given to `write`."""
@@ -136,18 +154,22 @@ class TablePart:
             self._pages.write(pages_table(batch))
         if batch.targets:
             self._links.write(links_table(batch))
+        if batch.items:
+            self._items.write(items_table(batch))
         self.is_whole = True
 
     def finish(self) -> None:
-        """Make both files appear under their names, `pages` last: its presence says that the part is complete."""
+        """Make all files appear under their names, `pages` last: its presence says that the part is complete."""
         assert self.is_whole
         self._links.finish()
+        self._items.finish()
         self._pages.finish()
 
     def abandon(self) -> None:
         """Leave nothing behind; the journal still has the rows."""
         self.is_whole = False
         self._links.abandon()
+        self._items.abandon()
         self._pages.abandon()
 
 
@@ -245,6 +267,33 @@ def links_table(batch: RowBatch) -> pa.Table:
     return pa.table(columns, schema=LINKS)
 
 
+def items_table(batch: RowBatch) -> pa.Table:
+    """The rows of `items` of a batch."""
+    columns = zip(*batch.items, strict=True)
+    return pa.table([_array(column, field.type) for column, field in zip(columns, ITEMS, strict=True)], schema=ITEMS)
+
+
+def waiting_items_table(visits: Sequence[tuple[Visit, Items]]) -> pa.Table:
+    """Rows of `items` that are in no part yet, with plain strings for columns."""
+    rows = [
+        (visit.url, visit.host, microseconds(visit.fetched_at), number, item, -1)
+        for visit, items in visits
+        for number, item in enumerate(items)
+    ]
+    columns = zip(*rows, strict=True) if rows else [()] * len(ITEMS)
+    schema = plain(ITEMS)
+    return pa.table([_array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema=schema)
+
+
+def items_of(part: Path) -> dict[int, Items]:
+    """The items of a part, by the row of `pages` that they belong to."""
+    table = pq.read_table(part, columns=["page_row", "item"])
+    found: dict[int, list[str]] = {}
+    for row, item in zip(table.column("page_row").to_pylist(), table.column("item").to_pylist(), strict=True):
+        found.setdefault(row, []).append(item)
+    return {row: tuple(items) for row, items in found.items()}
+
+
 def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     try:
         return pa.array(values, kind)
@@ -254,4 +303,4 @@ def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
 
 
 def _empty_batch() -> RowBatch:
-    return RowBatch([], [], [], [], [], [])
+    return RowBatch([], [], [], [], [], [], [])

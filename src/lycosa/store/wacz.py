@@ -66,7 +66,7 @@ def _without(path: Path, left_out: Set[tuple[str, int]], beside: Path) -> Path:
         for record in records(path):
             if (record.file, record.offset) in left_out:
                 ids.add(record.headers.get("warc-record-id", ""))
-            elif record.headers.get("warc-concurrent-to") not in ids:
+            elif ids.isdisjoint(record.headers.get(name) for name in ("warc-concurrent-to", "warc-refers-to")):
                 source.seek(record.offset)
                 copy.write(source.read(record.length))
     return beside / path.name

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from hashlib import sha1
@@ -104,6 +104,8 @@ class WarcWriter:
             self._remember(digest, Payload(response.url, at, self._name, offset))
         if response.request_head:
             file.append(request_record(response, about))
+        for further in rendering_records(response, about):
+            file.append(further)
         return Location(self._name, offset, len(record))
 
     def stage(self) -> None:
@@ -181,7 +183,41 @@ def request_record(response: Response, about: Exchange) -> bytes:
         f"WARC-Target-URI: {about.uri}\r\nWARC-Concurrent-To: {about.response_id}\r\n"
         "Content-Type: application/http; msgtype=request\r\n"
     )
-    return _member(fields, response.request_head.rstrip(b"\r\n"), _END, level=_REQUEST_LEVEL)
+    return _member(fields, response.request_head.rstrip(b"\r\n"), _END + response.request_body, level=_REQUEST_LEVEL)
+
+
+def rendering_records(response: Response, about: Exchange) -> Iterator[bytes]:
+    """What a browser made of the response, as a conversion of it, and each resource that it was given for that.
+
+    The conversion comes first: whoever has the response finds it behind the request.
+    """
+    if (rendering := response.rendering) is None:
+        return
+    if rendering.html:
+        fields = (
+            f"WARC-Type: conversion\r\nWARC-Record-ID: {_record_ids()[0]}\r\nWARC-Date: {about.date}\r\n"
+            f"WARC-Target-URI: {about.uri}\r\nWARC-Refers-To: {about.response_id}\r\n"
+            "Content-Type: text/html; charset=utf-8\r\n"
+        )
+        yield _member(fields, rendering.html)
+    for resource in rendering.resources:
+        if 200 <= resource.status < 300:
+            yield _resource_record(resource, about)
+
+
+def _resource_record(resource: Response, about: Exchange) -> bytes:
+    """What the body was, without its coding and its head: it has no row of its own to be found by."""
+    fields = (
+        f"WARC-Type: resource\r\nWARC-Record-ID: {_record_ids()[0]}\r\n"
+        f"WARC-Date: {date(microseconds(resource.started_at))}\r\nWARC-Target-URI: {clean_uri(resource.url)}\r\n"
+        f"WARC-Concurrent-To: {about.response_id}\r\n"
+        f"Content-Type: {clean_value(resource.header('content-type')) or 'application/octet-stream'}\r\n"
+    )
+    if resource.address:
+        fields += f"WARC-IP-Address: {clean_value(resource.address)}\r\n"
+    if resource.truncated:
+        fields += f"WARC-Truncated: {clean_value(resource.truncated)}\r\n"
+    return _member(fields, resource.body)
 
 
 def warcinfo_record(file: str, user_agent: str, at: int) -> bytes:

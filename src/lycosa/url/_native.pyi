@@ -13,6 +13,8 @@ class Remembered:
     def __new__(cls, limit: int, /) -> Remembered: ...
     def __contains__(self, fingerprint: object, /) -> bool: ...
     def add(self, fingerprints: Iterable[bytes], /) -> None: ...
+    def meet(self, fingerprint: bytes, /) -> bool:
+        """One that is remembered is met on one more page: whether it is to be sent again."""
 
 class Decider:
     """Decides the links of pages by what it was told of the crawl, and asks for what it was not told."""
@@ -47,8 +49,9 @@ class Decider:
         renamed: Renaming | None,
         is_followed: bool,
         obeys_nofollow: bool,
+        tells_others: bool,
         /,
-    ) -> tuple[list[str], list[str], list[str], list[str], list[str], list[bytes]]:
+    ) -> tuple[list[str], list[str], list[str], list[str], list[str], list[bytes], bytes]:
         """Columns, in the order of `FoundLinks`."""
 
     def count_new(self, base: str, hrefs: list[str], remembered: Remembered, /) -> int:

@@ -25,7 +25,8 @@ _ESCAPED, _UNWISE, _PERCENT, _ODD = 1, 2, 4, 8
 class CompiledLinks:
     """The links of pages by the compiled pass."""
 
-    def __init__(self, policy: LinkPolicy, max_origins: int = MAX_ORIGINS) -> None:
+    def __init__(self, policy: LinkPolicy, max_origins: int = MAX_ORIGINS, *, tells_others: bool = False) -> None:
+        self._tells_others = tells_others
         memo = LinkMemo(policy)
         limits = policy.limits
         self.remembered = _native.Remembered(MAX_REMEMBERED)
@@ -55,7 +56,16 @@ class CompiledLinks:
         is_utf8 = encoding.lower().startswith("utf")
         return FoundLinks._make(
             self._decider.decide(
-                base, links, also, encoding, is_utf8, self.remembered, renamed, is_followed, obeys_nofollow
+                base,
+                links,
+                also,
+                encoding,
+                is_utf8,
+                self.remembered,
+                renamed,
+                is_followed,
+                obeys_nofollow,
+                self._tells_others,
             )
         )
 

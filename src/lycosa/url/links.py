@@ -15,7 +15,11 @@ from lycosa.url.remembered import Remembered
 
 
 class FoundLinks(NamedTuple):
-    """Three columns of the links that lead somewhere; three of what is new among their targets, each once."""
+    """Three columns of the links that lead somewhere; three of what is new among their targets, each once.
+
+    Where it is asked for, one that is remembered is new again on some of the pages that it stands on (`remembered.py`),
+    and `others` are the fingerprints of all further links that are followed, one after the other.
+    """
 
     targets: list[str]
     anchors: list[str]
@@ -23,12 +27,15 @@ class FoundLinks(NamedTuple):
     urls: list[str]
     hosts: list[str]
     fingerprints: list[bytes]
+    others: bytes = b""
 
 
 class Memory(Container[bytes], Protocol):
     """What `Remembered` does, compiled or not."""
 
     def add(self, fingerprints: Iterable[bytes], /) -> None: ...
+
+    def meet(self, fingerprint: bytes, /) -> bool: ...
 
 
 class PageLinks(Protocol):
@@ -57,7 +64,8 @@ class PageLinks(Protocol):
 class MemoLinks:
     """The links of pages by memo."""
 
-    def __init__(self, policy: LinkPolicy) -> None:
+    def __init__(self, policy: LinkPolicy, *, tells_others: bool = False) -> None:
+        self._tells_others = tells_others
         self._policy = policy
         self._memo = LinkMemo(policy)
         self.remembered = Remembered()
@@ -86,9 +94,10 @@ class MemoLinks:
             known = [link for link, rel in zip(known, rels, strict=True) if "nofollow" not in rel]
         if renamed:
             known = [renamed(link) for link in known]
-        new = self._new(known) | self._named(base, also)
+        again, others = self._met(known) if self._tells_others else (set[bytes](), b"")
+        new = self._new(known, again) | self._named(base, also)
         return FoundLinks(
-            *columns, [link.url for link in new.values()], [link.host for link in new.values()], list(new)
+            *columns, [link.url for link in new.values()], [link.host for link in new.values()], list(new), others
         )
 
     def count_new(self, base: str, hrefs: list[str]) -> int:
@@ -97,19 +106,29 @@ class MemoLinks:
             link.in_scope and link.fingerprint not in self.remembered for link in decided if isinstance(link, KnownLink)
         )
 
-    def _new(self, links: Iterable[KnownLink]) -> dict[bytes, KnownLink]:
+    def _new(self, links: Iterable[KnownLink], again: Container[bytes]) -> dict[bytes, KnownLink]:
+        """Those not remembered, and some of the others."""
         remembered = self.remembered
-        return {link.fingerprint: link for link in links if link.in_scope and link.fingerprint not in remembered}
+        followed = ((link.fingerprint, link) for link in links if link.in_scope)
+        return {mark: link for mark, link in followed if mark in again or mark not in remembered}
+
+    def _met(self, links: Iterable[KnownLink]) -> tuple[set[bytes], bytes]:
+        """Of those that are remembered: which are to be sent again, and all others."""
+        marks = dict.fromkeys(
+            link.fingerprint for link in links if link.in_scope and link.fingerprint in self.remembered
+        )
+        again = {mark for mark in marks if self.remembered.meet(mark)}
+        return again, b"".join(mark for mark in marks if mark not in again)
 
     def _named(self, base: str, hrefs: Sequence[str]) -> dict[bytes, KnownLink]:
         links = (self._policy.decide(href, base) for href in hrefs)
         return {link.fingerprint: link for link in links if isinstance(link, KnownLink) and link.in_scope}
 
 
-def page_links(policy: LinkPolicy) -> PageLinks:
-    """Whoever decides links fastest here."""
+def page_links(policy: LinkPolicy, *, tells_others: bool = False) -> PageLinks:
+    """Whoever decides links fastest here; `tells_others`: those of links that are not new, too."""
     try:
         from lycosa.url.compiled import CompiledLinks
     except ImportError:  # installed without a compiler
-        return MemoLinks(policy)
-    return CompiledLinks(policy)
+        return MemoLinks(policy, tells_others=tells_others)
+    return CompiledLinks(policy, tells_others=tells_others)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
 
 from lycosa.settings import Settings
+from lycosa.site_rules import MAX_HOSTS, NO_RULES, SiteTable, host_of
 from lycosa.url.canonical import (
     DEFAULT_LIMITS,
     Origin,
@@ -78,7 +80,11 @@ class LinkPolicy:
         *,
         rules: CanonicalRules = SAFE_RULES,
         limits: UrlLimits = DEFAULT_LIMITS,
+        sites: SiteTable = NO_RULES,
     ) -> None:
+        self._sites = sites
+        self._has_own_rules = sites.says("drop")
+        self._rules_with = lru_cache(MAX_HOSTS)(rules.and_drop)
         self.limits = limits
         self.rules = rules
         self.secret = fingerprinter.secret
@@ -88,9 +94,11 @@ class LinkPolicy:
     @classmethod
     def from_settings(cls, settings: Settings, seeds: Iterable[ParsedUrl], fingerprinter: Fingerprinter) -> LinkPolicy:
         """How links are decided in a crawl with these settings and seeds."""
-        scope = Scope(seeds, settings.scope, include=settings.include, exclude=settings.exclude)
+        sites = SiteTable(settings.site)
+        scope = Scope(seeds, settings.scope, include=settings.include, exclude=settings.exclude, sites=sites)
         limits = UrlLimits(max_length=settings.max_url_length, max_path_depth=settings.max_path_depth)
-        return cls(scope, fingerprinter, rules=CanonicalRules.from_names(settings.url_rules), limits=limits)
+        rules = CanonicalRules.from_names(settings.url_rules)
+        return cls(scope, fingerprinter, rules=rules, limits=limits, sites=sites)
 
     def decide(self, href: str, base: str | None = None) -> Link:
         """What a link with this href on a page with this base leads to."""
@@ -105,7 +113,12 @@ class LinkPolicy:
 
     def key(self, origin: str, tail: str) -> str:
         """The dedup key of a URL in fetch form, by its origin and the rest of it."""
-        return key_of(origin, tail, self.rules)
+        return key_of(origin, tail, self._rules_of(host_of(origin)) if self._has_own_rules else self.rules)
+
+    def _rules_of(self, host: str) -> CanonicalRules:
+        """The dedup rules of a host: those of the crawl, and which variables make no other page there."""
+        own = self._sites.of_host(host).drop
+        return self._rules_with(tuple(own)) if own else self.rules
 
     def fingerprint(self, key: str) -> bytes:
         """What stands for a dedup key in the seen set."""
@@ -115,7 +128,7 @@ class LinkPolicy:
         """All that is decided about a URL."""
         domain = registered_domain(parsed.host)
         verdict = self._scope.verdict(parsed.url, parsed.host, domain)
-        key = dedup_key(parsed, self.rules)
+        key = dedup_key(parsed, self._rules_of(parsed.host) if self._has_own_rules else self.rules)
         return KnownLink(
             parsed.url,
             parsed.origin,
@@ -135,6 +148,8 @@ class LinkPolicy:
         read = read_origin(origin)
         if not isinstance(read, Origin):
             return None if read is None else ()
+        if self._has_own_rules and self._sites.of_host(read.host).drop:
+            return None  # each by itself: the compiled pass knows one set of dedup rules
         domain = registered_domain(read.host)
         verdict = self._scope.verdict_on_host(read.host, domain)
         key_origin = self.key(read.text, "/").removesuffix("/")

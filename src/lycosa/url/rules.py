@@ -48,6 +48,16 @@ class CanonicalRules(msgspec.Struct, frozen=True):
             _in_order(active), frozenset(superfluous), frozenset(defaults), bool(active) and active <= _QUERY_RULES
         )
 
+    def and_drop(self, names: Iterable[str]) -> CanonicalRules:
+        """These rules, and that some more query variables change nothing."""
+        active = _in_order({*self.active, "drop_variables"})
+        return msgspec.structs.replace(
+            self,
+            active=active,
+            superfluous=self.superfluous | {name.lower() for name in names},
+            is_for_queries=_QUERY_RULES.issuperset(active),
+        )
+
     @property
     def about_queries(self) -> QueryRules:
         """The rules that are on about the variables of queries."""

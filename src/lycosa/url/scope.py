@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import Enum
-from typing import Any, Literal
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
 
 import re2
 
 from lycosa.errors import SettingsError
+from lycosa.site_rules import MAX_HOSTS, NO_RULES, SiteRules, SiteTable
 from lycosa.url.canonical import ParsedUrl
 from lycosa.url.domain import registered_domain
 
@@ -31,6 +33,14 @@ class Verdict(Enum):
 _IN_SCOPE = Verdict.IN_SCOPE
 
 
+class _Extent(NamedTuple):
+    """How far a crawl goes somewhere. The matchers are those of RE2; None where there are no patterns."""
+
+    reach: Reach
+    include: Any
+    exclude: Any
+
+
 class Scope:
     """The extent of a crawl. Seeds are always in scope."""
 
@@ -41,35 +51,50 @@ class Scope:
         *,
         include: Sequence[str] = (),
         exclude: Sequence[str] = (),
+        sites: SiteTable = NO_RULES,
     ) -> None:
         seeds = list(seeds)
-        self._reach = reach
         self._seed_urls = frozenset(seed.url for seed in seeds)
-        hosts = frozenset(seed.host for seed in seeds)
-        self._places = hosts if reach == "host" else frozenset(map(registered_domain, hosts))
-        self._include = _any_of(include, "include")
-        self._exclude = _any_of(exclude, "exclude")
+        self._hosts = frozenset(seed.host for seed in seeds)
+        self._domains = frozenset(map(registered_domain, self._hosts))
+        self._extent = _Extent(reach, _any_of(include, "include"), _any_of(exclude, "exclude"))
+        self._sites = sites
+        self._has_own = any(map(sites.says, ("scope", "include", "exclude")))
+        for host in {*sites.named_hosts("include"), *sites.named_hosts("exclude")}:
+            self._own(sites.of_host(host))  # so that a pattern that is none is told at once
+        self._extent_of = lru_cache(MAX_HOSTS)(lambda host: self._own(sites.of_host(host)))
 
     def verdict(self, url: str, host: str, domain: str) -> Verdict:
         """What the crawl makes of a canonical URL on this host and registered domain."""
         if url in self._seed_urls:
             return _IN_SCOPE
-        if self._is_elsewhere(host, domain):
+        extent = self._extent_of(host) if self._has_own else self._extent
+        if self._is_elsewhere(extent.reach, host, domain):
             return Verdict.OUT_OF_SCOPE
-        if self._exclude is not None and self._exclude.search(url.encode()):
+        if extent.exclude is not None and extent.exclude.search(url.encode()):
             return Verdict.EXCLUDED
-        if self._include is not None and not self._include.search(url.encode()):
+        if extent.include is not None and not extent.include.search(url.encode()):
             return Verdict.NOT_INCLUDED
         return _IN_SCOPE
 
     def verdict_on_host(self, host: str, domain: str) -> Verdict | None:
         """What the crawl makes of every URL of a host; None if that depends on the URL."""
-        if self._is_elsewhere(host, domain):
+        extent = self._extent_of(host) if self._has_own else self._extent
+        if self._is_elsewhere(extent.reach, host, domain):
             return Verdict.OUT_OF_SCOPE  # a seed is on none of these
-        return _IN_SCOPE if self._exclude is None and self._include is None else None
+        return _IN_SCOPE if extent.exclude is None and extent.include is None else None
 
-    def _is_elsewhere(self, host: str, domain: str) -> bool:
-        return self._reach != "any" and (host if self._reach == "host" else domain) not in self._places
+    def _is_elsewhere(self, reach: Reach, host: str, domain: str) -> bool:
+        return reach != "any" and (host not in self._hosts if reach == "host" else domain not in self._domains)
+
+    def _own(self, rules: SiteRules) -> _Extent:
+        """How far the crawl goes on a host with these rules; what they leave open is as everywhere."""
+        general = self._extent
+        return _Extent(
+            general.reach if rules.scope is None else rules.scope,
+            general.include if rules.include is None else _any_of(rules.include, "include"),
+            general.exclude if rules.exclude is None else _any_of(rules.exclude, "exclude"),
+        )
 
 
 def _any_of(patterns: Sequence[str], setting: str) -> Any:

@@ -12,6 +12,8 @@ from lycosa.crawl.restart import joined_before, machine_name, note_joined
 from lycosa.crawl.session import Session, Workers
 from lycosa.crawl.widening import Follow
 from lycosa.errors import SettingsError
+from lycosa.fetch.gate import AddressGate
+from lycosa.fetch.site_requests import with_values
 from lycosa.frontier.redis.address import is_redis
 from lycosa.frontier.rules import FrontierRules
 from lycosa.model import Target
@@ -20,6 +22,7 @@ from lycosa.policy.region import checked
 from lycosa.ports import CrawlFrontier
 from lycosa.process.forkserver import ForkserverProcess, fork_forkserver
 from lycosa.settings import Settings
+from lycosa.site_rules import SiteTable, proxy_of
 from lycosa.store.folder import CrawlFolder, Lock
 from lycosa.store.recover import Parse
 from lycosa.url.canonical import ParsedUrl, parse_seeds
@@ -30,6 +33,7 @@ from lycosa.wiring.pace import has_regions, pace_of
 
 
 def frontier_rules(settings: Settings, workers: int) -> FrontierRules:
+    sites = SiteTable(settings.site)
     return FrontierRules(
         pace=pace_of(settings),
         order=settings.order,
@@ -48,13 +52,24 @@ def frontier_rules(settings: Settings, workers: int) -> FrontierRules:
         region=settings.region and checked(settings.region),
         region_rules=settings.region_rules,
         region_by=settings.region_by,
-        connections_per_host=settings.connections_per_host,
+        is_continuous=settings.continuous,
+        pages_per_second=settings.pages_per_second,
+        min_revisit_seconds=settings.min_revisit_seconds,
+        forget_seconds=settings.forget_seconds,
+        connections_per_host=sites.named_hosts("connections"),
+        delays=sites.named_hosts("delay_seconds"),
+        intervals=sites.named_hosts("revisit_seconds"),
     )
 
 
 async def open_frontier(settings: Settings, folder: Path, workers: int, clock: Clock) -> CrawlFrontier:
     """The frontier that the settings name."""
     rules = frontier_rules(settings, workers)
+    check_requests(settings)
+    if settings.hooks:
+        from lycosa.hooks import load_hooks
+
+        load_hooks(settings.hooks)
     if has_regions(settings) and not is_redis(settings.frontier):
         raise SettingsError("region, region_rules and region_by are for several machines: frontier must be redis://…")
     # Imported here, since workers build all the rest but never a frontier.
@@ -86,6 +101,24 @@ async def _join_frontier(address: str, rules: FrontierRules, folder: Path, clock
         raise
     note_joined(address, frontier.crawl_id, folder)
     return frontier
+
+
+def check_requests(settings: Settings) -> None:
+    """Raise a `SettingsError` for rules of requests that cannot be followed here: it would be told by every visit."""
+    gate = AddressGate(settings.open_networks)
+    for place, said in with_values(settings.site).items():
+        if said.proxy and _is_closed(gate, proxy_of(said.proxy).host):
+            raise SettingsError(
+                f'site."{place}": proxy: its address is not public: name it in open_networks, if it is to be asked'
+            )
+
+
+def _is_closed(gate: AddressGate, host: str) -> bool:
+    """Whether a host is an address that is closed to this crawl; of names every request finds out."""
+    # Few crawls have a proxy; the resolver takes longer to import than a crawl to begin.
+    from lycosa.fetch.dns import literal_address
+
+    return bool(literal_address(host)) and not gate.permits(host)
 
 
 def begin_seconds(settings: Settings) -> float:

@@ -8,23 +8,28 @@ import msgspec
 
 from lycosa.clock import Clock, steady_clock
 from lycosa.crawl.discovery import Discovery, DiscoveryRules
+from lycosa.crawl.extraction import Extraction
+from lycosa.crawl.logins import Logins
 from lycosa.crawl.settlement import Kept
-from lycosa.crawl.visit import Visitor
+from lycosa.crawl.visit import RENDERED_TYPE, Visitor
 from lycosa.crawl.widening import Follow
 from lycosa.crawl.worker import Worker
 from lycosa.fetch.curl import CurlFetcher
 from lycosa.fetch.dns import Resolver
 from lycosa.fetch.gate import AddressGate
 from lycosa.fetch.spacing import RequestSpacing
+from lycosa.hooks import Hooks, load_hooks
 from lycosa.model import Links, Page, Response, Target, Visit
-from lycosa.page.content import ContentRules
 from lycosa.page.digest import Digester
 from lycosa.page.parser import PageParser
-from lycosa.ports import Dispatcher, NoWatchdog, Watchdog
+from lycosa.page.reading import DocumentLimits
+from lycosa.ports import Dispatcher, Fetcher, NoWatchdog, Watchdog
+from lycosa.render.renderer import together
 from lycosa.robots.cache import RobotsCache
 from lycosa.robots.parse import product_token
 from lycosa.settings import Settings
 from lycosa.site.judge import SiteJudge, TrapRules
+from lycosa.site_rules import SiteTable, ignores_robots
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.folder_store import FolderStore
 from lycosa.store.recover import Parse
@@ -34,10 +39,14 @@ from lycosa.url.links import page_links
 from lycosa.url.memo import LinkPolicy
 from lycosa.wiring.machine import connection_count
 from lycosa.wiring.pace import has_regions, pace_of
+from lycosa.wiring.rendering import make_renderer, renders
 
 
 def page_parser(settings: Settings) -> PageParser:
-    return PageParser(settings, product_token(settings.user_agent), ContentRules(settings.content_rules))
+    # Half of the time after which the kernel ends whoever reads a page: a long document is cut, and not given up.
+    limits = DocumentLimits(settings.max_text_chars, settings.max_links, settings.parse_seconds / 2)
+    documents = limits if settings.documents else None
+    return PageParser(settings, product_token(settings.user_agent), SiteTable(settings.site), documents=documents)
 
 
 def digester(settings: Settings) -> Digester:
@@ -52,7 +61,9 @@ def make_fetcher(settings: Settings, clock: Clock) -> CurlFetcher:
         Resolver(settings.dns_servers, clock),
         AddressGate(settings.open_networks),
         spacing=RequestSpacing(
-            domain_gap_seconds=pace.domain_gap_seconds, address_gap_seconds=pace.address_gap_seconds
+            domain_gap_seconds=pace.domain_gap_seconds,
+            address_gap_seconds=pace.address_gap_seconds,
+            sites=SiteTable(settings.site),
         ),
         clock=clock,
     )
@@ -68,7 +79,8 @@ def make_discovery(settings: Settings, seeds: Iterable[ParsedUrl], crawl_key: by
         sitemaps=settings.sitemaps,
     )
     policy = LinkPolicy.from_settings(settings, seeds, fingerprinter)
-    return Discovery(policy, page_links(policy), fingerprinter, rules)
+    links = page_links(policy, tells_others=settings.order == "best")
+    return Discovery(policy, links, fingerprinter, rules, SiteTable(settings.site))
 
 
 def make_judge(settings: Settings, seeds: list[ParsedUrl], crawl_key: bytes, dispatcher: Dispatcher) -> SiteJudge:
@@ -86,16 +98,29 @@ def make_worker(
     crawl_key: bytes,
     on_kept: Callable[[Kept], None] | None = None,
     watchdog: Watchdog | None = None,
+    hooks: Hooks | None = None,
+    clock: Clock | None = None,
 ) -> Worker:
-    """A worker with all its parts."""
+    """A worker with all its parts; without hooks, those that the settings name."""
+    hooks = hooks or load_hooks(settings.hooks)
     settings = msgspec.structs.replace(settings, connections=connection_count(settings))
-    clock = steady_clock()
-    fetcher = make_fetcher(settings, clock)
-    seeds = folder.read_seeds()
+    clock = clock or steady_clock()
+    network = make_fetcher(settings, clock)
+    fetcher: Fetcher = network
+    renderer = None
+    if renders(settings):
+        fetcher, renderer = make_renderer(settings, fetcher, dispatcher, clock)
+    seeds, sites = folder.read_seeds(), SiteTable(settings.site)
     discovery = make_discovery(settings, seeds, crawl_key)
     judge = make_judge(settings, seeds, crawl_key, dispatcher)
     tries = len(settings.retry_after_seconds)
-    robots_cache = RobotsCache(dispatcher, product_token(settings.user_agent), settings.robots_cache_seconds, tries)
+    robots_cache = RobotsCache(
+        dispatcher,
+        product_token(settings.user_agent),
+        settings.robots_cache_seconds,
+        tries,
+        ignores_robots(settings.site),
+    )
     visitor = Visitor(
         fetcher,
         robots_cache,
@@ -108,6 +133,10 @@ def make_worker(
         max_redirects=settings.max_redirects,
         watchdog=watchdog or NoWatchdog(),
         spaces_addresses=pace_of(settings).address_gap_seconds > 0,
+        extraction=Extraction(discovery, sites, hooks),
+        hooks=hooks,
+        logins=Logins(sites, folder.path / "sessions", fetcher, robots_cache, pace_of(settings), clock),
+        renderer=renderer,
     )
     store = FolderStore(folder, number, settings, clock)
     return Worker(
@@ -120,7 +149,8 @@ def make_worker(
         settings.connections,
         clock,
         on_kept,
-        settings.connections_per_host,
+        sites.named_hosts("connections"),
+        caches={"links": discovery.hits, "DNS": network.hits, "robots.txt": robots_cache.hits},
     )
 
 
@@ -131,8 +161,9 @@ def page_reader(settings: Settings, folder: CrawlFolder) -> Parse:
 
     def parse(visit: Visit, response: Response) -> tuple[Page, Links]:
         page = parser.parse(response.body, response.header("content-type"), url=visit.url)
-        links, _ = discovery.of_page(Target(visit.url, visit.host, b""), page)
-        return page, links
+        if html := response.rendering and response.rendering.html:
+            page = together(page, parser.parse(html, RENDERED_TYPE, url=visit.url))
+        return page, discovery.of_page(Target(visit.url, visit.host, b""), page).links
 
     return parse
 
@@ -145,7 +176,8 @@ def link_follower(settings: Settings, folder: CrawlFolder, crawl_key: bytes) -> 
     def follow(visit: Visit, response: Response) -> list[Target]:
         directives = [value for name, value in response.headers if name == "x-robots-tag"]
         page = parser.parse(response.body, response.header("content-type"), directives, url=visit.url)
-        _, found = discovery.of_page(Target(visit.url, visit.host, b"", depth=visit.depth), page)
-        return found
+        if html := response.rendering and response.rendering.html:
+            page = together(page, parser.parse(html, RENDERED_TYPE, url=visit.url))
+        return discovery.of_page(Target(visit.url, visit.host, b"", depth=visit.depth), page).new
 
     return follow

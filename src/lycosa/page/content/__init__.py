@@ -5,6 +5,5 @@ how the model is made and how good it is: docs/quality.md. Knows nothing of link
 """
 
 from lycosa.page.content.extract import Block, Content, FoundContent, content_of, explain, extract, model
-from lycosa.page.content.rules import NO_RULES, ContentRules
 
-__all__ = ["NO_RULES", "Block", "Content", "ContentRules", "FoundContent", "content_of", "explain", "extract", "model"]
+__all__ = ["Block", "Content", "FoundContent", "content_of", "explain", "extract", "model"]

@@ -10,7 +10,7 @@ import msgspec
 import turbohtml
 
 from lycosa.page.content.dates import date_of_url, iso_date
-from lycosa.page.content.rules import NO_RULES, ContentRules
+from lycosa.site_rules import NO_RULES, SiteTable
 
 try:
     from lycosa.page._native import Model, lay_out
@@ -71,16 +71,16 @@ class FoundContent(NamedTuple):
     page_text: str
 
 
-def extract(html: str, url: str = "", rules: ContentRules = NO_RULES) -> Content:
+def extract(html: str, url: str = "", sites: SiteTable = NO_RULES) -> Content:
     """The content of any text whatever; a page without any gives an empty one."""
     found, _ = model().extract(html)
-    return content_of(FoundContent._make(found), html, url, rules)
+    return content_of(FoundContent._make(found), html, url, sites)
 
 
-def explain(html: str, url: str = "", rules: ContentRules = NO_RULES) -> tuple[Content, list[Block]]:
+def explain(html: str, url: str = "", sites: SiteTable = NO_RULES) -> tuple[Content, list[Block]]:
     """The content, and every block of the page with its scores, in the page's order."""
     found, blocks = model().extract(html, True)
-    return content_of(FoundContent._make(found), html, url, rules), [Block(*block) for block in blocks or []]
+    return content_of(FoundContent._make(found), html, url, sites), [Block(*block) for block in blocks or []]
 
 
 @cache
@@ -91,12 +91,12 @@ def model() -> Model:
     return Model(content)
 
 
-def content_of(found: FoundContent, html: str | bytes, url: str, rules: ContentRules) -> Content:
+def content_of(found: FoundContent, html: str | bytes, url: str, sites: SiteTable) -> Content:
     """What was found, put into the words of a page; `html` is read again only where a rule wants it."""
     text, chosen = found.text, ""
     if len(text) < _LITTLE_TEXT and len(found.body) > 2 * len(text):
         text = found.body.strip()
-    if (selector := rules.selector_for(url)) and (ruled := _selected(html, selector)):
+    if (selector := sites.of(url).content) and (ruled := _selected(html, selector)):
         text, chosen = ruled, selector
     return Content(
         title=_title(found),

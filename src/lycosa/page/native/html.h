@@ -362,6 +362,6 @@ PyObject *line_finish(Line *line);
 
 PyObject *read_head(const Tree *tree, Span agent);
 PyObject *read_links(Tree *tree, PyTypeObject *type, size_t max_links, size_t max_chars);
-PyObject *read_layout(const Tree *tree);
+PyObject *read_layout(const Tree *tree, PyObject **headings);
 
 #endif

@@ -1,4 +1,5 @@
-/* The text a reader sees: each block on a line of its own, paragraphs parted by an empty line, cells by a space. */
+/* The text a reader sees: each block on a line of its own, paragraphs parted by an empty line, cells by a space.
+   Headings are told once more, each on one line. */
 #include "html.h"
 #include <stdio.h>
 #ifdef __SSE2__
@@ -11,8 +12,8 @@ typedef struct {
     uint32_t child; /* the next to be laid out */
     uint32_t ordinal;     /* of an ordered list's next item; how many rows or cells there were */
     uint32_t most, latest; /* cells of a table's rows */
-    size_t at;            /* where a table's text begins */
-    uint8_t kind, in_run, was_tight, was_started, was_held, is_ordered;
+    size_t at;            /* where a table's text begins, or a heading's */
+    uint8_t kind, in_run, was_tight, was_started, was_held, is_ordered, is_heading;
 } Frame;
 
 /* White space, which the end of a block or cell makes void, and what parts lines or cells, which stays. */
@@ -20,7 +21,7 @@ enum { WHITE_SPACE = 1, BREAK = 2 };
 
 typedef struct {
     const Tree *tree;
-    Buffer out;
+    Buffer out, headings;
     Frame *frames, lost;
     size_t frame_count, frame_capacity;
     int is_started;  /* something has been laid out */
@@ -382,8 +383,11 @@ static void begin_element(Layout *layout, uint32_t node) {
         begin_quote(layout, node);
         return;
     default:
-        if (element->first)
-            enter(layout, BLOCKS, element->first);
+        if (element->first) {
+            Frame *frame = enter(layout, BLOCKS, element->first);
+            frame->is_heading = (flags_of(element->name) & IS_HEADING) != 0;
+            frame->at = layout->out.length;
+        }
     }
 }
 
@@ -490,8 +494,28 @@ static void put_in_table(Layout *layout, Frame *frame, uint32_t node) {
         enter(layout, SECTION, part->first);
 }
 
+/* Copied once it is laid out; what parts its lines becomes a space. One in another is told before it, and in it. */
+static void end_heading(Layout *layout, size_t at) {
+    if (at >= layout->out.length)
+        return;
+    Span shown = stripped((Span){layout->out.bytes + at, layout->out.bytes + layout->out.length});
+    if (!span_length(shown))
+        return;
+    if (buffer_reserve(&layout->headings, span_length(shown) + 1)) {
+        layout->failed = 1;
+        return;
+    }
+    char *to = layout->headings.bytes + layout->headings.length;
+    for (const char *from = shown.at; from < shown.end; from++)
+        *to++ = *from == '\n' ? ' ' : *from;
+    *to++ = '\n';
+    layout->headings.length = (size_t)(to - layout->headings.bytes);
+}
+
 static void leave(Layout *layout) {
     Frame frame = layout->frames[--layout->frame_count];
+    if (frame.is_heading)
+        end_heading(layout, frame.at);
     switch (frame.kind) {
     case ITEM:
     case QUOTE:
@@ -516,7 +540,7 @@ static void leave(Layout *layout) {
     }
 }
 
-PyObject *read_layout(const Tree *tree) {
+PyObject *read_layout(const Tree *tree, PyObject **headings) {
     Layout layout = {.tree = tree};
     enter(&layout, BLOCKS, tree->nodes[DOCUMENT].first);
     while (layout.frame_count && !layout.failed) {
@@ -546,7 +570,14 @@ PyObject *read_layout(const Tree *tree) {
     }
     Span shown = stripped((Span){layout.out.bytes, layout.out.bytes + layout.out.length});
     PyObject *text = layout.failed ? PyErr_NoMemory() : text_object(shown.at, span_length(shown));
+    if (text) {
+        size_t length = layout.headings.length; /* of the last line end, none is wanted */
+        *headings = text_object(layout.headings.bytes, length ? length - 1 : 0);
+        if (!*headings)
+            Py_CLEAR(text);
+    }
     free(layout.out.bytes);
+    free(layout.headings.bytes);
     free(layout.frames);
     return text;
 }

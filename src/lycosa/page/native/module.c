@@ -88,19 +88,23 @@ static PyObject *read_tree(Tree *tree, Search *search, const Wanted *wanted) {
         read_rest(tree);
     if (tree->failed)
         return PyErr_NoMemory();
-    PyObject *head = read_head(tree, wanted->agent), *links = NULL, *text = NULL, *found = NULL;
+    PyObject *head = read_head(tree, wanted->agent), *links = NULL, *text = NULL, *headings = NULL, *found = NULL;
     if (head)
         links = read_links(tree, wanted->link_type, wanted->limits[MAX_LINKS],
                            is_too_large ? 0 : wanted->limits[MAX_CHARS]);
-    if (links)
-        text = is_too_large ? PyUnicode_FromStringAndSize("", 0) : read_layout(tree);
+    if (links && is_too_large) {
+        text = PyUnicode_FromStringAndSize("", 0);
+        headings = Py_XNewRef(text);
+    } else if (links)
+        text = read_layout(tree, &headings);
     if (text)
         found = search && !is_too_large ? search_found(search) : Py_NewRef(Py_None);
     if (found)
-        return Py_BuildValue("(NNNON)", head, links, text, is_too_large ? Py_True : Py_False, found);
+        return Py_BuildValue("(NNNNON)", head, links, text, headings, is_too_large ? Py_True : Py_False, found);
     Py_XDECREF(head);
     Py_XDECREF(links);
     Py_XDECREF(text);
+    Py_XDECREF(headings);
     return NULL;
 }
 
@@ -152,8 +156,8 @@ static PyObject *html_steps(PyObject *module, PyObject *ignored) {
 static PyMethodDef module_methods[] = {
     {"is_utf8", html_is_utf8, METH_O, "is_utf8(body): whether bytes are UTF-8 without an error"},
     {"read", (PyCFunction)(void (*)(void))html_read, METH_FASTCALL,
-     "read(html, agent, link_type, max_links, max_depth, max_elements, max_chars, model): head, links, text, whether "
-     "the page is past the limits, and what the search for main content found"},
+     "read(html, agent, link_type, max_links, max_depth, max_elements, max_chars, model): head, links, text, headings, "
+     "whether the page is past the limits, and what the search for main content found"},
     {"steps", html_steps, METH_NOARGS, "steps(): how many the last page took in looking through what was open"},
     {NULL, NULL, 0, NULL},
 };

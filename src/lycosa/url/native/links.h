@@ -140,5 +140,7 @@ void met_forget(Met *met);
 
 extern PyType_Spec remembered_spec;
 int remembered_has(PyObject *remembered, uint64_t fingerprint);
+/* One that is remembered is met on one more page: whether it is to be sent again. */
+int remembered_meet(PyObject *remembered, uint64_t fingerprint);
 
 #endif

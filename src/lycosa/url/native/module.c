@@ -340,9 +340,68 @@ static int news_note(News *news, const Found *found, uint64_t number) {
     return failed;
 }
 
+static int news_has(const News *news, uint64_t number) {
+    size_t at = (size_t)(number * 0x9E3779B97F4A7C15u >> 32) & news->mask;
+    while (news->places[at] && news->numbers[news->places[at] - 1] != number)
+        at = (at + 1) & news->mask;
+    return news->places[at] != 0;
+}
+
+/* What is followed and not new, each once. */
+
+typedef struct {
+    uint64_t *slots; /* 0: free */
+    size_t mask;
+    PyObject *fingerprints; /* NULL: nobody asked */
+    size_t count;
+} Others;
+
+static int others_begin(Others *others, size_t max_count) {
+    size_t size = 8;
+    while (size < 2 * max_count)
+        size *= 2;
+    others->mask = size - 1;
+    others->slots = PyMem_Calloc(size, sizeof *others->slots);
+    others->fingerprints = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(max_count * FINGERPRINT_BYTES));
+    if (others->slots && others->fingerprints)
+        return 0;
+    PyErr_NoMemory();
+    return -1;
+}
+
+static void others_end(Others *others) {
+    PyMem_Free(others->slots);
+    Py_XDECREF(others->fingerprints);
+}
+
+/* Whether it had not been added. A zero, which marks what is free, is left out: nobody has it. */
+static int others_add(Others *others, uint64_t number) {
+    size_t at = (size_t)(number * 0x9E3779B97F4A7C15u >> 32) & others->mask;
+    while (others->slots[at] && others->slots[at] != number)
+        at = (at + 1) & others->mask;
+    if (others->slots[at] || !number)
+        return 0;
+    others->slots[at] = number;
+    return 1;
+}
+
+static void others_tell(Others *others, uint64_t number) {
+    char *to = PyBytes_AS_STRING(others->fingerprints) + others->count++ * FINGERPRINT_BYTES;
+    memcpy(to, &number, sizeof number);
+}
+
+/* A new reference, or NULL. */
+static PyObject *others_told(Others *others) {
+    if (!others->fingerprints)
+        return PyBytes_FromStringAndSize(NULL, 0);
+    if (_PyBytes_Resize(&others->fingerprints, (Py_ssize_t)(others->count * FINGERPRINT_BYTES)))
+        return NULL;
+    return Py_NewRef(others->fingerprints);
+}
+
 /* All links of a page. */
 
-enum { BASE, LINKS, ALSO, ENCODING, IS_UTF8, REMEMBERED, RENAMED, IS_FOLLOWED, OBEYS_NOFOLLOW, ARGUMENTS };
+enum { BASE, LINKS, ALSO, ENCODING, IS_UTF8, REMEMBERED, RENAMED, IS_FOLLOWED, OBEYS_NOFOLLOW, TELLS_OTHERS, ARGUMENTS };
 
 typedef struct {
     Page page;
@@ -350,6 +409,7 @@ typedef struct {
     int is_followed, obeys_nofollow;
     PyObject *targets, *anchors, *rels;
     News news;
+    Others others;
 } Pass;
 
 static int follows(const Pass *pass, PyObject *rel) {
@@ -376,8 +436,15 @@ static int note_if_new(Pass *pass, const Found *found) {
     uint64_t own = number;
     if (!Py_IsNone(renamed) && rename_found(decider, found, renamed, &number))
         return -1;
-    if (!remembered_has(pass->given[REMEMBERED], number))
+    int tells_others = pass->others.fingerprints != NULL;
+    if (!remembered_has(pass->given[REMEMBERED], number) || (tells_others && news_has(&pass->news, number)))
         return news_note(&pass->news, found, number);
+    if (tells_others && others_add(&pass->others, number)) {
+        /* Now and then it is sent again with its URL: what others say of it may move it up. */
+        if (remembered_meet(pass->given[REMEMBERED], number))
+            return news_note(&pass->news, found, number);
+        others_tell(&pass->others, number);
+    }
     /* What is met for the second time will be met again. */
     return found->facts && !found->was_met ? met_keep(&decider->met, found->hash, found->url, own) : 0;
 }
@@ -424,7 +491,9 @@ static int pass_begin(Pass *pass) {
     pass->anchors = PyList_New(0);
     pass->rels = PyList_New(0);
     size_t count = (size_t)PyList_GET_SIZE(pass->given[LINKS]) + (size_t)PyTuple_GET_SIZE(pass->given[ALSO]);
-    return pass->targets && pass->anchors && pass->rels ? news_begin(&pass->news, count) : -1;
+    if (!pass->targets || !pass->anchors || !pass->rels || news_begin(&pass->news, count))
+        return -1;
+    return pass->given[TELLS_OTHERS] == Py_True ? others_begin(&pass->others, count) : 0;
 }
 
 static int check_arguments(PyObject *const *given, Py_ssize_t count) {
@@ -433,6 +502,16 @@ static int check_arguments(PyObject *const *given, Py_ssize_t count) {
         return 0;
     PyErr_SetString(PyExc_TypeError, "base, list of links, tuple of hrefs, encoding, is UTF-8, remembered, ...");
     return -1;
+}
+
+static PyObject *columns_of(Pass *pass) {
+    const News *news = &pass->news;
+    PyObject *others = others_told(&pass->others);
+    PyObject *columns = others ? PyTuple_Pack(7, pass->targets, pass->anchors, pass->rels, news->urls, news->hosts,
+                                              news->fingerprints, others)
+                               : NULL;
+    Py_XDECREF(others);
+    return columns;
 }
 
 static PyObject *decider_decide(PyObject *self, PyObject *const *given, Py_ssize_t count) {
@@ -449,14 +528,14 @@ static PyObject *decider_decide(PyObject *self, PyObject *const *given, Py_ssize
     pass.obeys_nofollow = given[OBEYS_NOFOLLOW] == Py_True;
     PyObject *columns = NULL;
     if (!pass_begin(&pass) && !add_links(&pass, &found))
-        columns = PyTuple_Pack(6, pass.targets, pass.anchors, pass.rels, pass.news.urls, pass.news.hosts,
-                               pass.news.fingerprints);
+        columns = columns_of(&pass);
     found_forget(&found);
     Py_XDECREF(pass.targets);
     Py_XDECREF(pass.anchors);
     Py_XDECREF(pass.rels);
     Py_XDECREF(pass.page.base_facts);
     news_end(&pass.news);
+    others_end(&pass.others);
     return columns;
 }
 
@@ -579,8 +658,9 @@ static PyObject *decider_origins(PyObject *self, PyObject *ignored) {
 
 static PyMethodDef decider_methods[] = {
     {"decide", (PyCFunction)(void (*)(void))decider_decide, METH_FASTCALL,
-     "decide(base, links, also, encoding, is_utf8, remembered, renamed, is_followed, obeys_nofollow): targets, anchors "
-     "and rels of the links that lead somewhere; URLs, hosts and fingerprints of what is new among them"},
+     "decide(base, links, also, encoding, is_utf8, remembered, renamed, is_followed, obeys_nofollow, tells_others): "
+     "targets, anchors and rels of the links that lead somewhere; URLs, hosts and fingerprints of what is new among "
+     "them; the fingerprints of the others that are followed"},
     {"count_new", (PyCFunction)(void (*)(void))decider_count_new, METH_FASTCALL,
      "count_new(base, hrefs, remembered): how many are in scope and not remembered"},
     {"origins", decider_origins, METH_NOARGS, "origins(): how many origins are kept"},

@@ -1,0 +1,225 @@
+"""Python of the operator that takes part in visits: what it is given, and what it may answer.
+
+Hooks run in the workers, within the visit that they are called for: one that raises ends that visit and no other.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
+
+import msgspec
+import turbohtml
+
+from lycosa.errors import SettingsError
+from lycosa.model import Items, Page, RequestParts, Response, Target
+from lycosa.page.encoding import decode
+from lycosa.page.fields import records_of
+from lycosa.site_rules import SiteRules, check_header
+
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+# It waits in the queue, and stands in the archive.
+MAX_REQUEST_BODY_BYTES = 1024**2
+MAX_TAG_CHARS = 1000
+MAX_ITEMS = 10_000
+
+
+class HookFailed(Exception):
+    """A hook raised, or answered what it may not."""
+
+
+class Request(msgspec.Struct, frozen=True):
+    """What is to be asked: a URL, and what else goes with it. The tag comes back with the page."""
+
+    url: str
+    method: str = "GET"
+    body: bytes | str = b""
+    headers: dict[str, str] = {}
+    tag: str = ""
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise ValueError(f"method: {self.method!r} is none of {', '.join(METHODS)}")
+        if self.body and self.method == "GET":
+            raise ValueError("a GET request has no body: say method='POST'")
+        if len(self.body) > MAX_REQUEST_BODY_BYTES:
+            raise ValueError(f"body: longer than {MAX_REQUEST_BODY_BYTES:,} bytes")
+        if len(self.tag) > MAX_TAG_CHARS:
+            raise ValueError(f"tag: longer than {MAX_TAG_CHARS:,} characters")
+        for name, value in self.headers.items():
+            check_header(name, value)
+
+    @property
+    def parts(self) -> RequestParts | None:
+        """What is asked beyond the URL; None if nothing is."""
+        body = self.body.encode() if isinstance(self.body, str) else self.body
+        parts = RequestParts(self.method, body, tuple(self.headers.items()), self.tag)
+        return None if parts == RequestParts() else parts
+
+
+def request_of(target: Target) -> Request:
+    """What a target is asked, as hooks see it."""
+    parts = target.request or RequestParts()
+    return Request(target.url, parts.method, parts.body, dict(parts.headers), parts.tag)
+
+
+def request_facts(request: Request) -> str:
+    """A request in a line."""
+    tag = f"  ({request.tag})" if request.tag else ""
+    return f"{request.method} {request.url}{tag}"
+
+
+class PageView:
+    """A page as hooks see it: what was read of it, and its tree."""
+
+    def __init__(self, target: Target, response: Response, page: Page, links: Sequence[str] = ()) -> None:
+        self.url = target.url
+        self.depth = target.depth
+        self.referrer = target.referrer
+        self.tag = target.request.tag if target.request else ""
+        self.status = response.status
+        self.headers = dict(response.headers)
+        self.body = response.body
+        self.title = page.title
+        self.text = page.text
+        self.content = page.content
+        self.links = list(links)
+        self._charset = page.charset
+        self._base = page.base
+
+    @cached_property
+    def html(self) -> str:
+        """The body as a text."""
+        declared = f"text/html; charset={self._charset}" if self._charset else ""
+        return decode(self.body, declared or self.headers.get("content-type", ""), "").text
+
+    @cached_property
+    def tree(self) -> turbohtml.Document:
+        """The tree of the page; changing it changes nothing of what is kept."""
+        return turbohtml.parse(self.html, positions=False)
+
+    @property
+    def base(self) -> str:
+        """What the URLs on this page are relative to."""
+        return urljoin(self.url, self._base) if self._base else self.url
+
+    def css(self, selector: str) -> list[turbohtml.Element]:
+        """The elements that a CSS selector finds."""
+        return list(self.tree.select(selector))
+
+    def xpath(self, expression: str) -> Any:
+        """What an XPath expression comes to: elements, texts, or one value."""
+        return self.tree.xpath(expression)
+
+    def json(self) -> Any:
+        """The body, which is JSON."""
+        return msgspec.json.decode(self.body)
+
+    def url_of(self, href: str) -> str:
+        """Where an href on this page leads."""
+        return urljoin(self.base, href)
+
+    def records(self, rules: SiteRules) -> list[dict[str, Any]]:
+        """The records that rules of a site make of it."""
+        return records_of(self.tree, self.base, rules) if rules.fields else []
+
+
+class FailedVisit(msgspec.Struct, frozen=True):
+    """A visit that brought no page, as hooks see it."""
+
+    request: Request
+    outcome: str  # "failed", "refused", "crashed"
+    reason: str
+    detail: str
+    status: int  # 0 if there was no answer
+
+
+OnPage = Callable[[PageView], Iterable[Any] | None]
+OnLinks = Callable[[PageView, list[str]], Iterable[str]]
+OnRequest = Callable[[Request], Request | None]
+OnFailure = Callable[[FailedVisit], None]
+
+
+class Hooks(msgspec.Struct, frozen=True):
+    """The hooks of a crawl; each is left out by default."""
+
+    on_page: OnPage | None = None
+    on_links: OnLinks | None = None
+    on_request: OnRequest | None = None
+    on_failure: OnFailure | None = None
+
+    def __bool__(self) -> bool:
+        return any(getattr(self, name) for name in HOOK_NAMES)
+
+
+HOOK_NAMES = Hooks.__struct_fields__
+
+
+def load_hooks(path: str) -> Hooks:
+    """The hooks that a Python file defines; raises `SettingsError` if it cannot be run, or has none."""
+    if not path:
+        return Hooks()
+    name = f"lycosa_hooks_{Path(path).stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None or not Path(path).is_file():
+        raise SettingsError(f"hooks: {path}: there is no such Python file")
+    module = importlib.util.module_from_spec(spec)
+    # What it defines may ask for its own module: dataclasses do.
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise SettingsError(f"hooks: {path}: {type(error).__name__}: {error}") from error
+    found = {name: hook for name in HOOK_NAMES if (hook := getattr(module, name, None)) is not None}
+    if not found:
+        raise SettingsError(f"hooks: {path}: it defines none of {', '.join(HOOK_NAMES)}")
+    if wrong := [name for name, hook in found.items() if not callable(hook)]:
+        raise SettingsError(f"hooks: {path}: {wrong[0]} is no function")
+    return Hooks(**found)
+
+
+def yielded(hook: OnPage, view: PageView) -> tuple[list[Any], list[Request]]:
+    """What `on_page` says of a page: items, and requests to be made."""
+    try:
+        given = hook(view)
+        if given is None:
+            return [], []
+        if isinstance(given, Mapping | Request | msgspec.Struct):
+            given = [given]
+        items: list[Any] = []
+        requests: list[Request] = []
+        for each in given:
+            (requests if isinstance(each, Request) else items).append(each)
+            if len(items) + len(requests) > MAX_ITEMS:
+                raise ValueError(f"more than {MAX_ITEMS:,} items and requests of one page")
+        return items, requests
+    except Exception as error:
+        raise HookFailed(f"on_page: {type(error).__name__}: {error}") from error
+
+
+def called(name: str, hook: Callable[..., Any], *arguments: Any) -> Any:
+    """What a hook answers; raises `HookFailed`."""
+    try:
+        answer = hook(*arguments)
+        return list(answer) if name == "on_links" else answer
+    except Exception as error:
+        raise HookFailed(f"{name}: {type(error).__name__}: {error}") from error
+
+
+def encoded(items: Iterable[Any]) -> Items:
+    """Items as they are kept; raises `HookFailed` for one that is no record, or has no JSON."""
+    kept = []
+    for item in items:
+        try:
+            text = msgspec.json.encode(item).decode()
+        except (TypeError, ValueError) as error:
+            raise HookFailed(f"on_page: an item has no JSON: {error}") from error
+        if not text.startswith("{"):
+            raise HookFailed(f"on_page: an item is a record with names, not {type(item).__name__}")
+        kept.append(text)
+    return tuple(kept)

@@ -1,0 +1,126 @@
+"""A site of quotations to learn scraping from: pages with a next link, authors, a login, a script, endless scrolling.
+
+Built like the site of a well-known tutorial, with sentences of our own.
+"""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from typing import NamedTuple
+from urllib.parse import parse_qs
+
+from .hand import HandWeb
+from .http import make_reply
+from .server import ServedExchange
+
+QUOTES_HOST = "quotes.toscrape.com"
+PER_PAGE = 10
+LOGIN = ("reader", "open-sesame")
+_TOKEN, _SESSION = "f00dcafe", "reader-is-here"
+
+
+class Quote(NamedTuple):
+    """One quotation of the site."""
+
+    text: str
+    author: str
+    tags: tuple[str, ...]
+
+
+_AUTHORS = ("Ada Brook", "Ben Cole", "Cleo Dunn", "Dov Eller", "Eve Fry")
+_SUBJECTS = ("patience", "rivers", "bread", "maps", "winter", "letters", "doors")
+QUOTES = [
+    Quote(
+        f"“Of {subject}, {author.split()[0]} said “enough” only once.” ({number})",
+        author,
+        (subject, "life") if number % 3 else (subject,),
+    )
+    for number in range(35)
+    for author, subject in [(_AUTHORS[number % len(_AUTHORS)], _SUBJECTS[number % len(_SUBJECTS)])]
+]
+PAGES = -(-len(QUOTES) // PER_PAGE)
+
+
+def put_quotes(web: HandWeb, host: str = QUOTES_HOST) -> str:
+    """Put the site on a web; the URL of its first page."""
+    for number in range(1, PAGES + 1):
+        body = _page(_listing(number), _next(f"/page/{number + 1}/", number))
+        web.page(f"http://{host}/page/{number}/", body)
+        web.page(f"http://{host}/js/page/{number}/", _page(_script(number), _next(f"/js/page/{number + 1}/", number)))
+        answer = {
+            "page": number,
+            "has_next": number < PAGES,
+            "quotes": [quote._asdict() for quote in _of_page(number)],
+        }
+        web.page(
+            f"http://{host}/api/quotes?page={number}", json.dumps(answer), headers={"Content-Type": "application/json"}
+        )
+    for author in _AUTHORS:
+        born = f"<p>Born <span class=author-born-date>March {len(author)}, 1901</span></p>"
+        web.page(f"http://{host}/author/{_slug(author)}", _page(f"<h3 class=author-title>{author}</h3>{born}"))
+    web.page(f"http://{host}/js/", _page(_script(1), _next("/js/page/2/", 1)))
+    web.page(f"http://{host}/scroll", _page("<div class=quotes></div><script src=/scroll.js></script>"))
+    web.behave(f"http://{host}/login", _login)
+    web.behave(f"http://{host}/members", _members)
+    return web.page(f"http://{host}/", _page(_listing(1), _next("/page/2/", 1)))
+
+
+def _of_page(number: int) -> list[Quote]:
+    return QUOTES[(number - 1) * PER_PAGE : number * PER_PAGE]
+
+
+def _listing(number: int) -> str:
+    return "\n".join(map(_quote, _of_page(number)))
+
+
+def _quote(quote: Quote) -> str:
+    tags = " ".join(f'<a class="tag" href="/tag/{tag}/">{tag}</a>' for tag in quote.tags)
+    return (
+        f'<div class="quote"><span class="text">{escape(quote.text)}</span> <span>by '
+        f'<small class="author">{quote.author}</small> <a href="/author/{_slug(quote.author)}">(about)</a></span>'
+        f'<div class="tags">Tags: {tags}</div></div>'
+    )
+
+
+def _script(number: int) -> str:
+    data = [{"text": text, "author": {"name": author}, "tags": tags} for text, author, tags in _of_page(number)]
+    return f"<script>\n    var data = {json.dumps(data)};\n    for (var i in data) {{ show(data[i]); }}\n</script>"
+
+
+def _next(path: str, number: int) -> str:
+    return f'<ul class="pager"><li class="next"><a href="{path}">Next</a></li></ul>' if number < PAGES else ""
+
+
+def _page(main: str, pager: str = "") -> str:
+    head = '<h1><a href="/">Quotes</a></h1><p><a href="/login">Login</a></p>'
+    return f"<!DOCTYPE html><html lang=en><title>Quotes</title><body>{head}{main}<nav>{pager}</nav></body></html>"
+
+
+def _slug(author: str) -> str:
+    return author.replace(" ", "-")
+
+
+async def _login(exchange: ServedExchange) -> None:
+    """A form with a token; whoever sends the right words is known by a cookie from then on."""
+    form = (
+        f'<form action="/login" method="post"><input type="hidden" name="csrf_token" value="{_TOKEN}">'
+        '<input name="username"><input type="password" name="password"><input type="submit" value="Login"></form>'
+    )
+    html = {"Content-Type": "text/html; charset=utf-8"}
+    if exchange.ask.method != "POST":
+        exchange.reply(make_reply(200, _page(form).encode(), html))
+        return
+    said = {name: values[0] for name, values in parse_qs(exchange.ask.body.decode()).items()}
+    if (said.get("username"), said.get("password"), said.get("csrf_token")) != (*LOGIN, _TOKEN):
+        exchange.reply(make_reply(403, _page("<p>Wrong words.").encode(), html))
+        return
+    cookie = {"Location": "/members", "Set-Cookie": f"session={_SESSION}; Path=/; HttpOnly"}
+    exchange.reply(make_reply(302, b"", cookie))
+
+
+async def _members(exchange: ServedExchange) -> None:
+    is_known = f"session={_SESSION}" in exchange.ask.headers.get("cookie", "")
+    main = "<p class=welcome>Welcome, reader" if is_known else "<p>Please log in."
+    html = {"Content-Type": "text/html; charset=utf-8"}
+    exchange.reply(make_reply(200 if is_known else 401, _page(main).encode(), html))

@@ -1,0 +1,303 @@
+"""Sites behind a login: forms, tokens, passwords, cookie files; and that no secret goes anywhere else."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+import pytest
+
+from lycosa import Crawler, MissedPage
+from lycosa.errors import SettingsError
+from lycosa.settings import from_values
+from lycosa.simweb import HandWeb, ServedExchange
+from lycosa.simweb.http import Reply, make_reply
+
+from .conftest import hand_settings
+
+USER, PASSWORD, TOPICS = "王小明", "pass 密码&=é", 12
+
+
+class Forum:
+    """A forum in GBK: everything but its form is for those who are known by a cookie."""
+
+    def __init__(self, web: HandWeb, host: str = "f.test") -> None:
+        self.web = web
+        self.host = host
+        self.sessions: set[str] = set()
+        self.logins = 0
+        self.forms = 0
+        self.tokens: set[str] = set()
+        self.ends_after = 0  # requests of a session; 0: never
+        self.left = 0
+        self.logged_out = 0
+        self.accepts = True
+        web.behave_host(host, self.serve)
+        web.robots(host, "User-agent: *\nDisallow: /private")
+
+    @property
+    def seed(self) -> str:
+        return self.web.url(self.host)
+
+    async def serve(self, exchange: ServedExchange) -> None:
+        exchange.reply(self.answer(exchange))
+
+    def answer(self, exchange: ServedExchange) -> Reply:
+        ask = exchange.ask
+        path = ask.target.partition("?")[0]
+        if path == "/login.php":
+            return self.log_in(ask.body) if ask.method == "POST" else self.form()
+        sid = dict(re.findall(r"(\w+)=(\w+)", ask.headers.get("cookie", ""))).get("sid", "")
+        if path == "/logout.php":
+            self.logged_out += 1
+            self.sessions.clear()
+        if sid not in self.sessions:
+            return make_reply(302, b"", {"Location": f"/login.php?next={path}"})
+        if self.ends_after:
+            self.left -= 1
+            if self.left <= 0:
+                self.sessions.discard(sid)
+        links = "".join(f'<a href="/topic/{n}">主题 {n}</a>' for n in range(TOPICS)) + '<a href="/logout.php">退出</a>'
+        text = f"<meta charset=gbk><title>论坛 {path}</title><p>{USER} 你好，这里是 {path} 的内容。</p>{links}"
+        # A new cookie with each answer, as many sites do.
+        return self.page(text, {"Set-Cookie": f"last={sid}x; Path=/; HttpOnly"})
+
+    def form(self) -> Reply:
+        self.forms += 1
+        token = f"token{self.forms}"
+        self.tokens.add(token)
+        fields = f"<input type=hidden name=csrf value={token}><input name=username><input type=password name=pwd>"
+        return self.page(
+            f'<form action="/login.php" method=post>{fields}<input type=submit name=go value="登录"></form>'
+        )
+
+    def log_in(self, body: bytes) -> Reply:
+        sent = {name: values[0] for name, values in parse_qs(body.decode(), encoding="gbk").items()}
+        is_right = (sent["username"], sent["pwd"], sent["go"]) == (USER, PASSWORD, "登录")
+        if not (is_right and self.accepts and sent["csrf"] in self.tokens):
+            return self.form()
+        self.tokens.discard(sent["csrf"])
+        self.logins += 1
+        self.left = self.ends_after
+        sid = f"secretsession{self.logins}"
+        self.sessions.add(sid)
+        return make_reply(302, b"", {"Location": "/", "Set-Cookie": f"sid={sid}; Path=/; HttpOnly"})
+
+    @staticmethod
+    def page(text: str, headers: dict[str, str] | None = None) -> Reply:
+        fields = {"Content-Type": "text/html; charset=gbk", **(headers or {})}
+        return make_reply(200, text.encode("gbk"), fields)
+
+
+@pytest.fixture
+def secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORUM_USER", USER)
+    monkeypatch.setenv("FORUM_PASSWORD", PASSWORD)
+
+
+def by_form(host: str = "f.test", **more: str) -> dict[str, Any]:
+    login = {"form": "/login.php", "user": "env:FORUM_USER", "password": "env:FORUM_PASSWORD", **more}
+    return from_values({"site": {host: {"login": login}}}).site
+
+
+async def crawl(web: HandWeb, seed: str, folder: Path, site: Any, **more: Any) -> dict[str, str]:
+    settings = {**hand_settings(web), "site": site, "traps": False, **more}
+    return {page.url: page.text async for page in Crawler([seed], folder=folder, **settings)}
+
+
+def bytes_of(folder: Path) -> Iterator[bytes]:
+    """All files of a crawl, as they are and, where they are packed, unpacked."""
+    import gzip
+
+    for path in folder.rglob("*"):
+        if path.is_file():
+            raw = path.read_bytes()
+            yield raw
+            if path.suffix == ".gz":
+                yield gzip.decompress(raw)
+
+
+def is_known(secret: str, folder: Path) -> bool:
+    spellings = {secret.encode(), secret.encode("gbk", "ignore")}
+    return any(spelling and spelling in raw for raw in bytes_of(folder) for spelling in spellings)
+
+
+@pytest.mark.usefixtures("secrets")
+async def test_a_forum_in_gbk_is_crawled_behind_its_form(web: HandWeb, space: Path) -> None:
+    forum = Forum(web)
+    found = await crawl(web, forum.seed, space / "crawl", by_form())
+    topics = {web.url("f.test", f"/topic/{number}") for number in range(TOPICS)}
+    assert topics | {forum.seed} == set(found)
+    assert all(USER in text for text in found.values())
+    assert (forum.logins, forum.logged_out) == (1, 0)
+
+
+@pytest.mark.usefixtures("secrets")
+async def test_no_secret_stands_in_any_file_of_the_crawl(web: HandWeb, space: Path) -> None:
+    forum = Forum(web)
+    await crawl(web, forum.seed, space / "crawl", by_form())
+    assert forum.logins == 1
+    assert is_known("你好", space / "crawl"), "else nothing would be found"
+    for secret in (PASSWORD, "secretsession1", "token1"):
+        assert not is_known(secret, space / "crawl")
+
+
+@pytest.mark.usefixtures("secrets")
+async def test_a_session_outlives_a_restart_and_is_begun_anew_once_it_has_ended(web: HandWeb, space: Path) -> None:
+    forum = Forum(web)
+    async for _ in (crawler := Crawler([forum.seed], folder=space, **hand_settings(web), site=by_form(), traps=False)):
+        break
+    assert forum.logins == 1
+    del crawler
+    forum.ends_after, forum.left = 5, 5
+    found = await crawl(web, forum.seed, space, by_form())
+    assert forum.logins >= 2
+    rest = {url for url in found if "/topic/" in url}
+    assert len(rest) >= TOPICS - 1
+    assert all(USER in text for text in found.values())
+
+
+@pytest.mark.usefixtures("secrets")
+async def test_a_wrong_password_is_tried_a_few_times_and_is_told(web: HandWeb, space: Path) -> None:
+    forum = Forum(web)
+    forum.accepts = False
+    settings = {**hand_settings(web), "site": by_form(), "traps": False}
+    crawler = Crawler([forum.seed, *(web.url("f.test", f"/topic/{number}") for number in range(8))], **settings)
+    missed = [outcome async for outcome in crawler.outcomes() if isinstance(outcome, MissedPage)]
+    assert {outcome.reason for outcome in missed} == {"login"}
+    assert forum.forms <= 4, "an account is locked by many"
+    assert PASSWORD not in "".join(outcome.detail for outcome in missed)
+
+
+@pytest.mark.usefixtures("secrets")
+async def test_neither_credentials_nor_cookies_go_to_another_origin(web: HandWeb, space: Path) -> None:
+    forum = Forum(web)
+    heard: dict[str, str] = {}
+
+    async def note(exchange: ServedExchange) -> None:
+        heard[exchange.ask.name] = heard.get(exchange.ask.name, "") + " ".join(exchange.ask.headers.values())
+        exchange.reply(make_reply(200, b"<p>x", {"Content-Type": "text/html"}))
+
+    web.behave_host("other.test", note)
+    web.behave_host("sub.f.test", note)
+    web.redirect("http://f.test/out", web.url("other.test"))
+    seeds = [forum.seed, web.url("f.test", "/out"), web.url("sub.f.test")]
+    settings = {**hand_settings(web), "site": by_form(), "traps": False}
+    async for _ in Crawler(seeds, folder=space / "crawl", **settings):
+        pass
+    assert forum.logins == 1
+    assert set(heard) == {"other.test", "sub.f.test"}
+    assert "secretsession" not in "".join(heard.values())
+
+
+@pytest.mark.usefixtures("secrets")
+async def test_a_form_that_robots_forbids_is_left_alone(web: HandWeb, space: Path) -> None:
+    forum = Forum(web)
+    web.robots("f.test", "User-agent: *\nDisallow: /login.php")
+    settings = {**hand_settings(web), "site": by_form(), "traps": False}
+    outcomes = Crawler([forum.seed], **settings).outcomes()
+    missed = [outcome async for outcome in outcomes if isinstance(outcome, MissedPage)]
+    assert [outcome.reason for outcome in missed] == ["login"]
+    assert "robots.txt" in missed[0].detail
+    assert forum.forms == 0
+
+
+async def test_an_article_about_signing_out_is_visited(
+    web: HandWeb, space: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKEN", "tok")
+    ordinary = ["/how-to-sign-out-of-things", "/logoutfits", "/blog/log-out-of-the-box", "/catalogout"]
+    ending = ["/logout", "/user/sign-out?x=1", "/index.php?action=logout", "/account/logoff.aspx"]
+    links = "".join(f'<a href="{path}">x</a>' for path in [*ordinary, *ending])
+    seed = web.page("http://a.test/", links)
+    for path in [*ordinary, *ending]:
+        web.page(f"http://a.test{path}", f"<p>{path}")
+    site = from_values({"site": {"a.test": {"login": {"token": "env:TOKEN"}}}}).site
+    found = await crawl(web, seed, space / "crawl", site)
+    assert {url.removeprefix(seed.rstrip("/")) for url in found} == {"/", *ordinary}
+
+
+async def test_tokens_passwords_and_cookie_files_come_with_every_request(
+    web: HandWeb, space: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    space.mkdir(exist_ok=True)
+    (space / "password").write_text("pa:ss\n", encoding="utf-8")
+    rows = [
+        "# Netscape HTTP Cookie File",
+        "c.test\tFALSE\t/\tFALSE\t0\tsid\tabc",
+        "#HttpOnly_.test\tTRUE\t/\tFALSE\t0\ta\tb",
+    ]
+    (space / "cookies.txt").write_text("\n".join(rows), encoding="utf-8")
+    monkeypatch.setenv("TOKEN", "tok-en")
+    sent: dict[str, Mapping[str, str]] = {}
+
+    async def note(exchange: ServedExchange) -> None:
+        ask = exchange.ask
+        if ask.target == "/robots.txt":
+            assert not {"authorization", "cookie"} & set(ask.headers)
+        else:
+            sent[ask.name] = ask.headers
+        exchange.reply(make_reply(200, b"<p>x", {"Content-Type": "text/html"}))
+
+    for host in ("t.test", "p.test", "c.test", "n.test"):
+        web.behave_host(host, note)
+    site = from_values(
+        {
+            "site": {
+                "t.test": {"login": {"token": "env:TOKEN"}},
+                "p.test": {"login": {"user": "me", "password": f"file:{space}/password"}},
+                "c.test": {"login": {"cookies": f"{space}/cookies.txt"}},
+            }
+        }
+    ).site
+    settings = {**hand_settings(web), "site": site}
+    seeds = [web.url(host) for host in ("t.test", "p.test", "c.test", "n.test")]
+    async for _ in Crawler(seeds, folder=space / "crawl", **settings):
+        pass
+    assert sent["t.test"]["authorization"] == "Bearer tok-en"
+    assert sent["p.test"]["authorization"] == "Basic " + b64encode(b"me:pa:ss").decode()
+    assert sent["c.test"]["cookie"] == "sid=abc; a=b"
+    assert not {"authorization", "cookie"} & set(sent["n.test"])
+    for secret in ("tok-en", "pa:ss", b64encode(b"me:pa:ss").decode()):
+        assert not is_known(secret, space / "crawl")
+
+
+@pytest.mark.parametrize(
+    ("login", "words"),
+    [
+        ({"form": "/x"}, "user and password"),
+        ({"form": "/x", "user": "me", "password": "plain"}, "env:NAME"),
+        ({"token": "plain"}, "env:NAME"),
+        ({"form": "/x", "token": "env:T"}, "not both"),
+        ({"form": "http://b.test/x", "user": "u", "password": "env:P"}, "another host"),
+        ({"form": "/x", "user": "u", "password": "env:P", "success": "("}, "success"),
+        ({"who": "me"}, "who"),
+    ],
+)
+def test_what_cannot_be_a_login_is_refused(login: dict[str, str], words: str) -> None:
+    with pytest.raises(SettingsError, match=words):
+        from_values({"site": {"a.test": {"login": login}}})
+
+
+async def test_a_secret_that_is_not_there_is_told_before_anything_is_asked(web: HandWeb, space: Path) -> None:
+    seed = web.page("http://f.test/", "<p>x")
+    with pytest.raises(SettingsError, match="FORUM_USER"):
+        await crawl(web, seed, space / "crawl", by_form())
+    assert web.requests == []
+
+
+async def test_two_visits_at_once_log_in_once(web: HandWeb, space: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORUM_USER", USER)
+    monkeypatch.setenv("FORUM_PASSWORD", PASSWORD)
+    forum = Forum(web)
+    seeds = [web.url("f.test", f"/topic/{number}") for number in range(6)]
+    site = from_values({"site": {"f.test": {"connections": 4, "login": {
+        "form": "/login.php", "user": "env:FORUM_USER", "password": "env:FORUM_PASSWORD"}}},
+        "min_delay_seconds": 0, "delay_factor": 0}).site  # fmt: skip
+    found = await crawl(web, seeds[0], space / "crawl", site)
+    assert len(found) == TOPICS
+    assert forum.logins == 1
