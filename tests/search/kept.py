@@ -37,6 +37,7 @@ class Kept(NamedTuple):
     noindex: bool = False
     reason: str = ""
     digest: str = ""
+    original: str = ""
 
     @property
     def url(self) -> str:
@@ -62,7 +63,7 @@ async def _keep(folder: CrawlFolder, pages: Sequence[Kept]) -> None:
         visit = Visit(
             each.url, each.host, each.at, each.outcome, each.status, "text/html", "utf-8", each.language,
             title=each.title, group_id=each.group, published=each.published, usage=each.usage, noindex=each.noindex,
-            out_links=len(each.links), reason=each.reason, text_digest=each.digest,
+            out_links=len(each.links), reason=each.reason, text_digest=each.digest, original=each.original,
         )  # fmt: skip
         if each.text is None:
             store.put(visit, None, None)

@@ -140,6 +140,16 @@ def test_near_duplicates_are_one_result(folder: CrawlFolder) -> None:
     assert sorted(len(hit.also) for hit in found.hits) == [0, 1]
 
 
+def test_the_original_stands_for_its_copies(folder: CrawlFolder) -> None:
+    copy = Kept("", "kettle", outcome=OutcomeKind.DUPLICATE, group="g", original="http://a.example/original")
+    copies = [copy._replace(path=f"/{number}") for number in range(8)]
+    keep(folder, *copies[:4], Kept("/original", "kettle", group="g"), *copies[4:])
+    assert paths(folder, "kettle") == ["/original"]
+    links = [("http://a.example/3", "the famous kettle")]
+    keep(folder, *(Kept(f"/from{number}", "a b", links=links) for number in range(20)))
+    assert paths(folder, "famous kettle")[0] == "/3", "unless a copy answers clearly better"
+
+
 def test_results_come_in_pages(folder: CrawlFolder) -> None:
     keep(folder, *(Kept(f"/{number}", f"kettle {number}") for number in range(25)))
     found = [hit.url for offset in (0, 10, 20) for hit in results(folder, "kettle", 10, offset).hits]

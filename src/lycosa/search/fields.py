@@ -14,7 +14,7 @@ from lycosa.search.query import base_code
 from lycosa.search.tokens import BAR, analysed, barred_tokens_of, tokens_of
 
 # Of another number, an index is made anew.
-FORMAT = 1
+FORMAT = 2
 # The same row holds what the index has taken in; it changes in the commit that takes it in.
 STATE_KEY = 0
 MAX_PLACES = 6
@@ -50,6 +50,7 @@ class PageRow(NamedTuple):
     published: str
     group_id: str
     text_digest: str
+    original: str
     out_links: int
 
 
@@ -58,6 +59,7 @@ def pages_schema() -> tantivy.Schema:
     builder.add_unsigned_field("key", indexed=True, fast=True)
     builder.add_text_field("id", tokenizer_name="raw", index_option="basic")
     builder.add_unsigned_field("group", fast=True)
+    builder.add_unsigned_field("copied", fast=True)
     builder.add_integer_field("at", fast=True)
     builder.add_integer_field("dated", indexed=True, fast=True)
     builder.add_float_field("quality", fast=True)
@@ -103,6 +105,7 @@ def page_document(page: PageRow) -> tantivy.Document:
     document.add_unsigned("key", key)
     document.add_text("id", id_of(key))
     document.add_unsigned("group", key_of(page.group_id or page.text_digest or page.url))
+    document.add_unsigned("copied", int(bool(page.original)))
     document.add_integer("at", page.fetched_at // 1_000_000)
     document.add_integer("dated", _dated(page))
     document.add_float("quality", quality_of(len(main), len(page.text), page.out_links, has_title=bool(page.title)))

@@ -25,6 +25,8 @@ _CANDIDATES, _BY_ANCHOR = 200, 100
 _RANK, _QUALITY, _FRESHNESS = 0.15, 0.35, 0.03
 _ANCHORS = 0.3
 _HALF_FRESH_SECONDS = 365 * 86_400.0
+# A page stands for its copies unless one of them answers better by more than this share of its score.
+_ORIGINAL = 0.05
 # A language with fewer pages than this share of all is not asked what a query's words are in it.
 _MIN_SHARE, _MAX_LANGUAGES = 0.005, 8
 
@@ -44,6 +46,7 @@ class Candidate(NamedTuple):
     address: tantivy.DocAddress
     key: int
     group: int
+    is_copy: bool
     why: dict[str, float]
 
 
@@ -108,9 +111,9 @@ class Finder:
         self, hits: Sequence[tuple[float, tantivy.DocAddress]], keys: Sequence[int], anchors: dict[int, float]
     ) -> list[Candidate]:
         ranks = self._readers.ranks.of(keys)
-        columns = [self._values(name, hits) for name in ("group", "quality", "dated")]
+        columns = [self._values(name, hits) for name in ("group", "copied", "quality", "dated")]
         candidates = []
-        for (text, address), key, rank, group, quality, dated in zip(hits, keys, ranks, *columns, strict=True):
+        for (text, address), key, rank, group, copied, quality, dated in zip(hits, keys, ranks, *columns, strict=True):
             by_anchor = _ANCHORS * anchors.get(key, 0.0)
             fresh = math.exp2(-max(0.0, self._now - dated) / _HALF_FRESH_SECONDS)
             base = text + by_anchor
@@ -121,8 +124,8 @@ class Finder:
                 "quality": base * _QUALITY * quality,
                 "freshness": base * _FRESHNESS * fresh,
             }
-            candidates.append(Candidate(sum(why.values()), address, key, group, why))
-        return sorted(candidates, key=lambda each: (-each.score, each.key))
+            candidates.append(Candidate(sum(why.values()), address, key, group, bool(copied), why))
+        return sorted(candidates, key=lambda each: (-each.score, each.is_copy, each.key))
 
     def _values(self, field: str, hits: Sequence[tuple[float, tantivy.DocAddress]]) -> list[Any]:
         return list(self._searcher.fast_field_values(field, [address for _, address in hits])) if hits else []
@@ -154,8 +157,15 @@ def _bytes(document: tantivy.Document, field: str) -> bytes:
 
 
 def _folded(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
-    """Near duplicates together, the best of them first, where the best of them stands."""
+    """Near duplicates together, whoever stands for them first, where the best of them stands."""
     groups: dict[int, list[Candidate]] = {}
     for candidate in candidates:
         groups.setdefault(candidate.group, []).append(candidate)
-    return list(groups.values())
+    return [_led(group) for group in groups.values()]
+
+
+def _led(group: list[Candidate]) -> list[Candidate]:
+    """The first that is no copy before the others, if it answers about as well as the best."""
+    enough = group[0].score * (1 - _ORIGINAL)
+    leader = next((each for each in group if not each.is_copy and each.score >= enough), group[0])
+    return [leader, *(each for each in group if each is not leader)]
