@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lycosa.errors import LycosaError
-from lycosa.model import Links, OutcomeKind, Visit
+from lycosa.model import Links, OutcomeKind, Page, Visit
 from lycosa.observe import report_svg as svg
 from lycosa.observe.report import write_report
 from lycosa.observe.report_figures import Skip, TroubledHost, gather
@@ -23,6 +23,7 @@ from lycosa.store.folder_store import FolderStore
 from lycosa.store.logbook import Incident, note
 
 from ..cli.world import World, crawled
+from ..store.samples import response
 
 START = 1_900_000_000.0
 HOSTILE = "<script>alert(1)</script>\"'&"
@@ -77,6 +78,24 @@ def test_the_report_loads_and_runs_nothing(world: World) -> None:
     assert "default-src 'none'" in page
     assert "url(" not in page
     assert "@import" not in page
+
+
+async def test_hosts_that_link_to_each_other_are_drawn(tmp_path: Path) -> None:
+    page = await report_of(tmp_path / "two", Links([f"http://b.test/{HOSTILE}", "http://c.test/"], ["", ""], ["", ""]))
+    assert "a.test → b.test: 1 links" in page
+    assert page.count('class="hosts"') == 2, "once for screens, once for phones"
+    assert "Hosts and their links" not in await report_of(tmp_path / "one", Links(["http://a.test/2"], [""], [""]))
+
+
+async def report_of(path: Path, links: Links) -> str:
+    folder = CrawlFolder(path)
+    folder.create()
+    store = FolderStore(folder, 0, Settings(), lambda: START)
+    visit = Visit("http://a.test/", "a.test", START, OutcomeKind.STORED, 200, "text/html", out_links=len(links.targets))
+    store.put(visit, response(visit.url, b"x"), Page("", "", "x", []), links)
+    await store.close()
+    write_report(folder)
+    return folder.report.read_text(encoding="utf-8")
 
 
 async def test_figures_count_what_happened(tmp_path: Path) -> None:

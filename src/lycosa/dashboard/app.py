@@ -22,7 +22,8 @@ from starlette.responses import (
 )
 from starlette.routing import Route
 
-from lycosa.dashboard import host, metrics, orders, overview, search, url
+from lycosa.dashboard import host, kept, metrics, orders, overview, search, url
+from lycosa.dashboard.graph import GraphPage
 from lycosa.dashboard.markup import Html, link, tag
 from lycosa.dashboard.search import Answered, PageSearch
 from lycosa.dashboard.watch import Watch
@@ -38,7 +39,7 @@ _ASSETS = {
     "uPlot.LICENSE.txt": "text/plain",
     "lycosa.svg": "image/svg+xml",
 }
-_PLACES = (("/", "Overview"), ("/search", "Search"))
+_PLACES = (("/", "Overview"), ("/search", "Search"), ("/graph", "Links"))
 # What a form may send: some ten thousand seeds.
 MAX_FORM_BYTES, MAX_FORM_FIELDS = 2_000_000, 20
 
@@ -49,6 +50,7 @@ class Dashboard:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._search = PageSearch(watch.place, watch.frontier)
+        self._graph = GraphPage(watch.place, watch.frontier)
         # By name, never by path: nothing else can be asked for.
         folder = Path(__file__).with_name("assets")
         self._assets = {name: (folder / name).read_bytes() for name in _ASSETS}
@@ -62,6 +64,8 @@ class Dashboard:
                 Route("/go", self.go),
                 Route("/host", self.host),
                 Route("/url", self.url),
+                Route("/kept", self.kept),
+                Route("/graph", self.graph),
                 Route("/search", self.search),
                 Route("/search.json", self.search_json),
                 Route("/search.rss", self.search_rss),
@@ -151,6 +155,14 @@ class Dashboard:
         asked = request.query_params
         content = await self._read(url.page, asked.get("url", ""), asked.get("old", ""), asked.get("new", ""))
         return self._page(asked.get("url", ""), content)
+
+    async def kept(self, request: Request) -> Response:
+        asked = request.query_params
+        content = await self._read(kept.page, asked.get("url", ""), asked.get("version", ""))
+        return self._page(asked.get("url", ""), content)
+
+    async def graph(self, _: Request) -> Response:
+        return self._page("Links", await asyncio.to_thread(self._graph.page), at="/graph")
 
     async def metrics(self, _: Request) -> Response:
         now = await self._watch.now()

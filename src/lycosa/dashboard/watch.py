@@ -18,7 +18,7 @@ from lycosa.crawl.orders import pending
 from lycosa.dashboard.glance import Glance, take_look
 from lycosa.dashboard.orders import why_not
 from lycosa.errors import LycosaError
-from lycosa.figures import Durations, Hits, WorkerStanding
+from lycosa.figures import Durations, FilterFigures, Hits, WorkerStanding
 from lycosa.observe.live import Live, Sample, Samples, read_live
 from lycosa.observe.progress import Times
 from lycosa.orders import Given
@@ -90,6 +90,11 @@ class Now(msgspec.Struct, frozen=True):
                 known = sums.get(name, Hits())
                 sums[name] = Hits(known.asked + hits.asked, known.missed + hits.missed)
         return sums
+
+    @property
+    def known_filter(self) -> FilterFigures | None:
+        """How good the filter of known URLs is; None if none was told of. On many machines there is none."""
+        return next((each.live.known_filter for each in self.machines if each.live.known_filter), None)
 
     @property
     def durations(self) -> dict[str, Durations]:

@@ -8,8 +8,10 @@ from html import escape
 from itertools import accumulate
 from pathlib import Path
 
+from lycosa.inspect.link_graph import HostGraph
 from lycosa.inspect.reasons import sentence_of
 from lycosa.observe import report_svg as svg
+from lycosa.observe.host_picture import NARROW, WIDE, host_picture
 from lycosa.observe.report_figures import Figures, Share, Skip, TroubledHost
 
 # A browser runs and loads nothing, whatever an error in the escaping would let through.
@@ -27,7 +29,7 @@ _OUTCOME_CLASSES = {
 }
 
 
-def render(figures: Figures) -> str:
+def render(figures: Figures, graph: HostGraph | None = None) -> str:
     """The whole page."""
     sections = [
         _head(figures),
@@ -63,6 +65,7 @@ def render(figures: Figures) -> str:
             _card("Character sets", _bars(figures.charsets, "Character sets")),
         ),
         _card("Media types", _bars(figures.media_types, "Media types")),
+        _hosts(graph) if graph else "",
     ]
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -134,6 +137,18 @@ def _course(figures: Figures) -> str:
         _card("Pages over time", svg.area(list(accumulate(course.pages)), title="Pages over time", ends=ends)),
         _card("Pages per second", svg.area(rates, title="Pages per second", ends=ends)),
     )
+
+
+def _hosts(graph: HostGraph) -> str:
+    """Who links to whom, drawn twice like all plots; nothing of a crawl of one host."""
+    if len({host for link in graph.links for host in link[:2]}) < 2:
+        return ""
+    drawn = "".join(
+        f'<div class="{name}">{host_picture(graph.links, frame, style="")}</div>'
+        for name, frame in (("wide", WIDE), ("narrow", NARROW))
+    )
+    sample = f" Of the newest {graph.share:.0%} of all links." if graph.share < 1 else ""
+    return _card("Hosts and their links", drawn, f"A larger circle is linked to by more from other hosts.{sample}")
 
 
 def _skips(figures: Figures) -> list[tuple[int, str, str]]:

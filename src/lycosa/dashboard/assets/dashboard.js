@@ -77,10 +77,16 @@ function isInUse(part) {
   return hasSelection || part.contains(document.activeElement);
 }
 
+// What came for a part while it was in use is shown once nobody uses it any more.
+const waiting = new Map();
+
 function showParts(parts) {
-  for (const [key, markup] of Object.entries(parts)) {
+  for (const [key, markup] of Object.entries(parts)) waiting.set(key, markup);
+  for (const [key, markup] of waiting) {
     const part = document.getElementById(`part-${key}`);
-    if (!part || isInUse(part)) continue;
+    if (part && isInUse(part)) continue;
+    waiting.delete(key);
+    if (!part) continue;
     const made = new DOMParser().parseFromString(markup, "text/html");
     part.replaceChildren(...made.body.childNodes);
   }
