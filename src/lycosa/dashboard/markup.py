@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from lycosa.inspect.wording import visible, visible_lines
 
 Child = object
+MANY_COLUMNS = 4
 # They have no end tag.
 _VOID = frozenset({"br", "hr", "img", "input", "link", "meta", "rect"})
 
@@ -84,7 +85,14 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, caption: 
     ]
     return tag(
         "div",
-        tag("table", tag("caption", caption), tag("thead", head), tag("tbody", body)),
+        # Of many columns: on a phone one moves it aside rather than reads a letter a line.
+        tag(
+            "table",
+            tag("caption", caption),
+            tag("thead", head),
+            tag("tbody", body),
+            class_="many" if len(columns) > MANY_COLUMNS else None,
+        ),
         class_="scroll",
         tabindex="0",
         role="region",

@@ -86,9 +86,9 @@ def host_graph(folder: CrawlFolder, max_links: int = MAX_SAMPLED_LINKS) -> HostG
     with duckdb.connect() as connection:
         connection.execute("SET threads = 1")
         found = connection.execute(
-            f"SELECT {source} AS source, {target} AS target, count(*) AS links"  # noqa: S608
-            f" FROM (SELECT source, target FROM {parquet_source(chosen)} LIMIT ?)"
-            " GROUP BY ALL HAVING source <> '' AND target <> '' ORDER BY links DESC, source, target LIMIT ?",
+            "SELECT * FROM (SELECT one, other, count(*) AS links FROM"  # noqa: S608
+            f" (SELECT {source} AS one, {target} AS other FROM {parquet_source(chosen)} LIMIT ?) GROUP BY one, other)"
+            " WHERE one <> '' AND other <> '' ORDER BY links DESC, one, other LIMIT ?",
             [max_links, MAX_HOST_LINKS],
         ).fetchall()
     return HostGraph([HostLink(*row) for row in found], min(taken, max_links) / sum(rows))
