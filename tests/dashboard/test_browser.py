@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
@@ -104,11 +104,25 @@ def test_figures_move_while_a_crawl_runs(browser: Browser, tmp_path: Path, said:
             expect(page.locator("[data-plot=rate] canvas")).to_be_visible()
             expect(page.locator("[data-plot=rate]")).to_have_attribute("aria-label", re.compile(r"pages/s \d"))
             expect(page.get_by_role("table", name=re.compile("Workers"))).to_be_visible(timeout=60_000)
+            check_orders_take_effect(page, web.seeds[0])
             page.close()
         finally:
             crawl.terminate()
             crawl.communicate(timeout=60)
     assert [line for line in said if "ERR_" not in line] == []
+
+
+def check_orders_take_effect(page: Page, seed: str) -> None:
+    """Nothing is loaded anew: what came of an order is seen where it was given."""
+    page.get_by_role("searchbox", name="Host or URL").fill(urlsplit(seed).hostname or "")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Block this host").click()
+    expect(page.get_by_text("In force: blocked: nothing is asked for")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("the operator, who blocked it")).to_be_visible(timeout=60_000)
+    page.get_by_role("link", name="lycosa", exact=True).click()
+    page.get_by_role("textbox", name="Reason").fill("a storm")
+    page.get_by_role("button", name="Pause the crawl").click()
+    expect(page.locator(".state.warn").first).to_contain_text("paused: a storm", timeout=60_000)
 
 
 def test_a_host_and_a_url_are_opened_by_keyboard(page: Page, world: World) -> None:

@@ -137,6 +137,16 @@ def test_what_changed_is_sent_part_by_part(visitor: Visitor) -> None:
     assert json.loads(events[1][1]).keys() == {"rate", "queue", "under-way", "bytes"}
 
 
+def test_what_changed_of_a_host_is_sent_part_by_part(visitor: Visitor) -> None:
+    (first, sent), (second, anew) = visitor.events(2, "/live?host=a.test")
+    assert first == second == "parts"
+    assert {"standing", "history", "robots"} <= json.loads(sent).keys()
+    assert "Disallow: /private/" in Tags(json.loads(sent)["robots"]).text
+    assert not {"history", "robots"} & json.loads(anew).keys()
+    assert 'data-live="/live?host=a.test"' in visitor.page("/host", name="a.test")
+    assert visitor.page("/live", host="unknown.test") == ""
+
+
 def test_a_host_has_its_policy_queue_and_rules(world: World, visitor: Visitor) -> None:
     tags = check_only_text(visitor.page("/host", name="a.test"))
     for words in ("Disallow: /private/", "How visits ended", "between requests", "Last visits"):

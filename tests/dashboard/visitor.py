@@ -52,11 +52,11 @@ class Visitor:
         assert answer.status == 200, answer.body
         return answer.body
 
-    def events(self, count: int) -> list[tuple[str, str]]:
-        """The first events of `/live`: their names and data."""
+    def events(self, count: int, path: str = "/live") -> list[tuple[str, str]]:
+        """The first events of a page: their names and data."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
-            connection.request("GET", "/live", headers={"Authorization": f"Bearer {self.token}"})
+            connection.request("GET", path, headers={"Authorization": f"Bearer {self.token}"})
             lines = connection.getresponse()
             found: list[tuple[str, str]] = []
             while len(found) < count:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
@@ -26,7 +27,7 @@ from lycosa.dashboard import host, kept, metrics, orders, overview, search, url
 from lycosa.dashboard.graph import GraphPage
 from lycosa.dashboard.markup import Html, link, tag
 from lycosa.dashboard.search import Answered, PageSearch
-from lycosa.dashboard.watch import Watch
+from lycosa.dashboard.watch import LOOK_SHARE, Watch
 from lycosa.errors import LycosaError, SettingsError
 from lycosa.orders import Pardon, SetPolicy
 from lycosa.search.formats import as_json, as_opensearch, opensearch_description
@@ -40,6 +41,8 @@ _ASSETS = {
     "lycosa.svg": "image/svg+xml",
 }
 _PLACES = (("/", "Overview"), ("/search", "Search"), ("/graph", "Links"))
+# From one look at a host to the next.
+MIN_HOST_SECONDS = 2.0
 # What a form may send: some ten thousand seeds.
 MAX_FORM_BYTES, MAX_FORM_FIELDS = 2_000_000, 20
 
@@ -82,7 +85,7 @@ class Dashboard:
 
     async def overview(self, _: Request) -> Response:
         now = await self._watch.now()
-        return self._page("Overview", tag("h1", "Crawl"), overview.page(now), at="/", is_live=True)
+        return self._page("Overview", tag("h1", "Crawl"), overview.page(now), at="/", live="/live")
 
     async def search(self, request: Request) -> Response:
         query = request.query_params.get("q", "").strip()
@@ -135,7 +138,9 @@ class Dashboard:
         return RedirectResponse("/", 303)
 
     async def live(self, request: Request) -> Response:
-        return StreamingResponse(self._events(), media_type="text/event-stream")
+        name = request.query_params.get("host", "")
+        events = self._host_events(name) if name else self._events()
+        return StreamingResponse(events, media_type="text/event-stream")
 
     async def go(self, request: Request) -> Response:
         """To a host or a URL, whichever was typed."""
@@ -149,7 +154,7 @@ class Dashboard:
     async def host(self, request: Request) -> Response:
         name = request.query_params.get("name", "")
         content = await self._read(host.page, name)
-        return self._page(name, content)
+        return self._page(name, content, live=f"/live?{urlencode({'host': name})}")
 
     async def url(self, request: Request) -> Response:
         asked = request.query_params
@@ -178,18 +183,34 @@ class Dashboard:
     async def _read(self, page: Callable[..., Html], *asked: str) -> Html:
         return await asyncio.to_thread(partial(page, self._watch.place, self._watch.frontier, *asked))
 
+    async def _host_events(self, name: str) -> AsyncIterator[str]:
+        """The parts of a host's page that changed, as often as they cost little."""
+        shown: dict[str, Html] = {}
+        while not self._watch.is_over():
+            began_at = time.process_time()
+            try:
+                parts = await self._read_parts(name)
+            except LycosaError:
+                return
+            cost = time.process_time() - began_at
+            yield _changed(shown, parts)
+            shown = parts
+            await self._watch.rest(max(MIN_HOST_SECONDS, LOOK_SHARE * cost))
+
+    async def _read_parts(self, name: str) -> dict[str, Html]:
+        return await asyncio.to_thread(host.parts, self._watch.place, self._watch.frontier, name)
+
     async def _events(self) -> AsyncIterator[str]:
         """The parts that changed, and the curves, second by second."""
         shown: dict[str, Html] = {}
         async for now in self._watch.follow():
             parts = overview.parts(now)
-            changed = {key: part for key, part in parts.items() if shown.get(key) != part}
+            yield _changed(shown, parts)
             shown = parts
-            yield f"event: parts\ndata: {json.dumps(changed)}\n\n"
             yield f"event: series\ndata: {json.dumps(overview.series(now.course))}\n\n"
 
     def _page(
-        self, title: str, *content: object, at: str = "", is_live: bool = False, status: int = 200
+        self, title: str, *content: object, at: str = "", live: str | None = None, status: int = 200
     ) -> HTMLResponse:
         places = [link(path, name, aria_current="page" if path == at else None) for path, name in _PLACES]
         find = tag(
@@ -237,7 +258,7 @@ class Dashboard:
                 find,
                 go,
             ),
-            tag("main", *content, id="content", data_live=is_live),
+            tag("main", *content, id="content", data_live=live),
         ]
         page = tag("html", tag("head", head), tag("body", body), lang="en")
         return HTMLResponse(f"<!doctype html>\n{page}", status)
@@ -250,6 +271,12 @@ class Dashboard:
 
     async def _failed(self, _: Request, error: Exception) -> Response:
         return self._page("Not to be had", tag("h1", "Not to be had"), tag("p", str(error)), status=503)
+
+
+def _changed(shown: Mapping[str, Html], parts: Mapping[str, Html]) -> str:
+    """What of a page is not shown yet, as an event."""
+    changed = {key: part for key, part in parts.items() if shown.get(key) != part}
+    return f"event: parts\ndata: {json.dumps(changed)}\n\n"
 
 
 async def _form(request: Request) -> dict[str, str]:

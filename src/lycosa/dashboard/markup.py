@@ -72,6 +72,11 @@ def card(title: str, *children: Child, note: str = "", key: str = "", class_: st
     )
 
 
+def part_place(key: str, part: Html) -> Html:
+    """Where a part of a page stands that may be sent anew."""
+    return tag("div", part, id=f"part-{key}", class_="part")
+
+
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, caption: str, empty: str = "none") -> Html:
     """A table, or the word for an empty one. Columns of numbers stand to the right."""
     rows = list(rows)

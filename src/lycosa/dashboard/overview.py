@@ -14,6 +14,7 @@ from lycosa.dashboard.markup import (
     host_link,
     link,
     outside,
+    part_place,
     plot,
     table,
     tag,
@@ -79,7 +80,7 @@ def page(now: Now) -> Html:
     part = parts(now)
 
     def place(key: str) -> Html:
-        return tag("div", part[key], id=f"part-{key}", class_="part")
+        return part_place(key, part[key])
 
     curves = series(now.course)
     return text(

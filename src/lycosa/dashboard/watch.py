@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
+from math import ceil
 from pathlib import Path
 
 import msgspec
@@ -135,6 +136,13 @@ class Watch:
         """The crawl as it is, again and again, until all is over."""
         while not self.is_over():
             yield await self.now()
+            await self.rest(SECONDS_BETWEEN)
+
+    async def rest(self, seconds: float) -> None:
+        """Wait, but no longer than all goes on."""
+        for _ in range(ceil(seconds / SECONDS_BETWEEN)):
+            if self.is_over():
+                return
             await asyncio.sleep(SECONDS_BETWEEN)
 
     async def _look_again(self) -> None:

@@ -89,6 +89,20 @@ function showParts(parts) {
     if (!part) continue;
     const made = new DOMParser().parseFromString(markup, "text/html");
     part.replaceChildren(...made.body.childNodes);
+    drawWithin(part);
+  }
+  forgetGone();
+}
+
+function drawWithin(part) {
+  for (const place of part.querySelectorAll("[data-plot]")) draw(place, JSON.parse(place.dataset.series));
+}
+
+function forgetGone() {
+  for (const [place, { plot }] of plots) {
+    if (place.isConnected) continue;
+    plot?.destroy();
+    plots.delete(place);
   }
 }
 
@@ -99,10 +113,10 @@ function showSeries(all) {
   }
 }
 
-function follow() {
+function follow(address) {
   let source = null;
   const begin = () => {
-    source = new EventSource("/live");
+    source = new EventSource(address);
     source.addEventListener("parts", (event) => showParts(JSON.parse(event.data)));
     source.addEventListener("series", (event) => showSeries(JSON.parse(event.data)));
   };
@@ -116,7 +130,7 @@ function follow() {
   if (!document.hidden) begin();
 }
 
-for (const place of document.querySelectorAll("[data-plot]")) draw(place, JSON.parse(place.dataset.series));
+drawWithin(document);
 let width = window.innerWidth;
 window.addEventListener("resize", () => {
   if (window.innerWidth === width) return;
@@ -124,4 +138,5 @@ window.addEventListener("resize", () => {
   redraw();
 });
 window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-if (document.querySelector("main[data-live]")) follow();
+const { live } = document.querySelector("main").dataset;
+if (live) follow(live);
