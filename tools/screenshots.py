@@ -72,9 +72,12 @@ def _when_it_is_over(browser: Browser, listening: DashboardAddress, out: Path, w
     pages = (
         ("host", f"/host?{urlencode({'name': host})}"),
         ("url", f"/url?{urlencode({'url': seed})}"),
+        ("links", "/graph"),
+        ("search", f"/search?{urlencode({'q': 'answer family'})}"),
     )
     for name, address in pages:
         page.goto(own + address)
+        page.wait_for_load_state("networkidle") if name == "search" else page.wait_for_load_state()
         page.screenshot(path=out / f"{name}.png")
 
 
