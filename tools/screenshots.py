@@ -77,7 +77,8 @@ def _when_it_is_over(browser: Browser, listening: DashboardAddress, out: Path, w
     )
     for name, address in pages:
         page.goto(own + address)
-        page.wait_for_load_state("networkidle") if name == "search" else page.wait_for_load_state()
+        if name == "search":
+            expect(page.locator("main mark").first).to_be_visible(timeout=120_000)
         page.screenshot(path=out / f"{name}.png")
 
 

@@ -17,11 +17,12 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from lycosa.crawl.orders import pending
+from lycosa.dashboard import search
 from lycosa.orders import PauseCrawl, SetPolicy
 from lycosa.simweb import SimWebProcess, WebPlan
 
 from ..cli.world import World
-from .visitor import Visitor, index
+from .visitor import Visitor, index, served, tables_of
 
 AXE = Path(__file__).parents[1] / "data" / "axe" / "axe.min.js.xz"
 CHROMIUM = shutil.which("chromium")
@@ -153,6 +154,21 @@ def test_a_page_is_found_by_its_words(page: Page, world: World) -> None:
     expect(page.locator("main mark").filter(has_text="安装").first).to_be_visible()
     page.get_by_role("heading", level=2).get_by_role("link").first.click()
     expect(page.get_by_role("heading", level=1)).to_have_text(world.url("/zh"))
+
+
+def test_the_first_search_goes_on_by_itself_until_there_is_something_to_show(
+    browser: Browser, world: World, tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "MAX_WAIT_SECONDS", 0)
+    with served(tables_of(world, tmp_path / "crawl")) as visitor:
+        page = opened(browser.new_page(), said)
+        page.goto(f"http://127.0.0.1:{visitor.port}/search?q=fox&token={visitor.token}")
+        expect(page.get_by_text("The index is being brought up to date")).to_be_visible()
+        monkeypatch.undo()
+        expect(page.locator("main mark").filter(has_text="fox").first).to_be_visible(timeout=60_000)
+        expect(page.locator("main[data-unfinished]")).to_have_count(0, timeout=60_000)
+        page.close()
+    assert said == []
 
 
 def test_a_host_is_blocked_and_the_crawl_paused_by_buttons(page: Page, world: World) -> None:

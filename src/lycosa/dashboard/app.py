@@ -30,6 +30,7 @@ from lycosa.dashboard.search import Answered, PageSearch
 from lycosa.dashboard.watch import LOOK_SHARE, Watch
 from lycosa.errors import LycosaError, SettingsError
 from lycosa.orders import Pardon, SetPolicy
+from lycosa.search import IndexInUse
 from lycosa.search.formats import as_json, as_opensearch, opensearch_description
 
 _ASSETS = {
@@ -89,28 +90,31 @@ class Dashboard:
 
     async def search(self, request: Request) -> Response:
         query = request.query_params.get("q", "").strip()
-        answered, trouble = None, ""
-        if query:
+        answered, trouble, is_behind = None, "", False
+        if not query:
+            self._search.begin()
+        else:
             try:
                 answered = await self._answer(request)
+                is_behind = answered.is_behind
             except SettingsError as error:
-                trouble = str(error)
+                trouble, is_behind = str(error), isinstance(error, IndexInUse)
         content = search.page(query, answered, trouble)
         title = f"{query} · Search" if query else "Search"
-        return self._page(title, content, at="/search")
+        return self._page(title, content, at="/search", is_unfinished=is_behind)
 
     async def search_json(self, request: Request) -> Response:
         try:
             found = as_json((await self._answer(request)).results)
         except SettingsError as error:
-            return JSONResponse({"error": str(error)}, 400)
+            return JSONResponse({"error": str(error)}, _status_of(error))
         return Response(found, media_type="application/json")
 
     async def search_rss(self, request: Request) -> Response:
         try:
             results = (await self._answer(request)).results
         except SettingsError as error:
-            return PlainTextResponse(str(error), 400)
+            return PlainTextResponse(str(error), _status_of(error))
         people = f"{request.base_url}search?{urlencode({'q': results.query})}"
         return Response(as_opensearch(results, people), media_type="application/rss+xml")
 
@@ -210,8 +214,15 @@ class Dashboard:
             yield f"event: series\ndata: {json.dumps(overview.series(now.course))}\n\n"
 
     def _page(
-        self, title: str, *content: object, at: str = "", live: str | None = None, status: int = 200
+        self,
+        title: str,
+        *content: object,
+        at: str = "",
+        live: str | None = None,
+        is_unfinished: bool = False,
+        status: int = 200,
     ) -> HTMLResponse:
+        """A whole page. `live`: where what changes of it comes from; unfinished: it is asked for again in a moment."""
         places = [link(path, name, aria_current="page" if path == at else None) for path, name in _PLACES]
         find = tag(
             "form",
@@ -258,7 +269,7 @@ class Dashboard:
                 find,
                 go,
             ),
-            tag("main", *content, id="content", data_live=live),
+            tag("main", *content, id="content", data_live=live, data_unfinished=is_unfinished),
         ]
         page = tag("html", tag("head", head), tag("body", body), lang="en")
         return HTMLResponse(f"<!doctype html>\n{page}", status)
@@ -271,6 +282,11 @@ class Dashboard:
 
     async def _failed(self, _: Request, error: Exception) -> Response:
         return self._page("Not to be had", tag("h1", "Not to be had"), tag("p", str(error)), status=503)
+
+
+def _status_of(error: SettingsError) -> int:
+    """Whoever asks for what is being made may ask again."""
+    return 503 if isinstance(error, IndexInUse) else 400
 
 
 def _changed(shown: Mapping[str, Html], parts: Mapping[str, Html]) -> str:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lycosa.inspect.link_graph import HostLink
 
-MAX_LINES = 400
+MAX_LINES = 200
 _MARGIN = 60
 _ROUNDS = 300
 _LABEL_CHARS = 28

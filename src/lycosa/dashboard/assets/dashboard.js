@@ -138,5 +138,15 @@ window.addEventListener("resize", () => {
   redraw();
 });
 window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+const AGAIN_MS = 1500;
+
+// Whoever has begun to type is not interrupted.
+function askAgain() {
+  const fields = [...document.querySelectorAll("input")];
+  if (document.hidden || fields.some((field) => field.value !== field.defaultValue)) setTimeout(askAgain, AGAIN_MS);
+  else location.reload();
+}
+
 const { live } = document.querySelector("main").dataset;
 if (live) follow(live);
+if (document.querySelector("main[data-unfinished]")) setTimeout(askAgain, AGAIN_MS);
