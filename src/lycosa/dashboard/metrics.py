@@ -156,14 +156,17 @@ def _of_collection(now: Now) -> Iterator[Metric]:
     counts, fresh = now.counts, now.look.status.freshness if now.look else None
     yield _gauge("lycosa_visited_ratio", "Share of the known URLs that was visited", visited_share(counts))
     yield _gauge("lycosa_resting_urls", "Pages that are visited again when they are due", counts.resting)
-    if fresh is None:
-        return
     ratio = GaugeMetricFamily("lycosa_fresh_ratio", "Share of the pages believed to be up to date", labels=["by"])
     age = GaugeMetricFamily("lycosa_age_seconds", "By how much pages are believed to be behind", labels=["by"])
-    for by, share, seconds in (
-        ("page", fresh.fresh, fresh.age_seconds),
-        ("importance", fresh.fresh_by_importance, fresh.age_by_importance),
-    ):
+    believed = (
+        [
+            ("page", fresh.fresh, fresh.age_seconds),
+            ("importance", fresh.fresh_by_importance, fresh.age_by_importance),
+        ]
+        if fresh
+        else []
+    )
+    for by, share, seconds in believed:
         ratio.add_metric([by], share)
         age.add_metric([by], seconds)
     yield from (ratio, age)
