@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from urllib.parse import urlencode
 
 import msgspec
@@ -20,7 +21,7 @@ from lycosa.inspect.opened import opened_crawl
 from lycosa.ports import Counts
 
 from ..cli.world import World
-from .visitor import Tags, Visitor
+from .visitor import Tags, Visitor, served, tables_of
 
 OWN_SCRIPTS = {"/assets/uPlot.iife.min.js", "/assets/dashboard.js"}
 
@@ -109,6 +110,17 @@ def test_of_a_large_crawl_no_ranks_are_computed_in_passing(
     made = graph.GraphPage(world.folder.path, None).page()
     assert "lycosa graph --coverage" in made
     assert "data-plot" not in made
+
+
+def test_links_that_cannot_be_read_are_said_to_be(world: World, tmp_path: Path) -> None:
+    copy = tables_of(world, tmp_path / "crawl")
+    (copy / "links").unlink()
+    (copy / "links").mkdir()
+    (copy / "links" / "lycosa-20260101T000000-w0-00000.parquet").write_bytes(b"PAR1 no")
+    with served(copy) as visitor:
+        answer = visitor.ask("/graph")
+    assert answer.status == 503
+    assert "cannot be read" in answer.body
 
 
 def test_what_a_visit_brought_is_shown_as_text(world: World, visitor: Visitor) -> None:
@@ -201,8 +213,6 @@ def test_metrics_are_what_prometheus_reads(visitor: Visitor) -> None:
 
 
 def test_a_folder_without_a_crawl_is_said_and_nothing_else(tmp_path_factory: pytest.TempPathFactory) -> None:
-    from .visitor import served
-
     with served(tmp_path_factory.mktemp("empty")) as visitor:
         assert "there is no crawl in this folder" in visitor.page("/")
         assert visitor.ask("/host?name=a.test").status == 404

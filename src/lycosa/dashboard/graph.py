@@ -10,16 +10,14 @@ from threading import Lock
 from typing import NamedTuple
 from urllib.parse import urlencode
 
-import pyarrow.parquet as pq
-
 from lycosa.dashboard.markup import Html, card, host_link, link, plot, table, tag, text, url_link
-from lycosa.errors import SettingsError
+from lycosa.errors import LycosaError, SettingsError
 from lycosa.inspect.coverage import CoverageRow, coverage, url_graph
 from lycosa.inspect.link_graph import HostGraph, add_link_graph, host_graph
 from lycosa.inspect.opened import open_folder, readable_tables
 from lycosa.inspect.ranks import page_rank
 from lycosa.observe.host_picture import NARROW, WIDE, Frame, arrange
-from lycosa.store.folder import PARQUET, CrawlFolder
+from lycosa.store.folder import CrawlFolder
 from lycosa.store.objects import ObjectPlace
 from lycosa.store.read import connect
 
@@ -36,7 +34,6 @@ class GraphFigures(NamedTuple):
     """The graph at one moment. `top` and `course` are empty where the crawl is too large for them."""
 
     hosts: HostGraph
-    links: int
     began_at: float
     top: list[tuple[str, float]]
     course: list[CoverageRow]
@@ -59,18 +56,23 @@ class GraphPage:
         with self._computing:
             if self._kept is None or time.monotonic() >= self._good_until:
                 began_at = time.thread_time()
-                folder = open_folder(self._place)
-                with readable_tables(folder):
-                    self._kept = _figures(folder)
+                self._kept = self._read()
                 self._good_until = time.monotonic() + _REST_SHARE * (time.thread_time() - began_at)
             return _page(self._kept)
 
+    def _read(self) -> GraphFigures:
+        folder = open_folder(self._place)
+        try:
+            with readable_tables(folder):
+                return _figures(folder)
+        except OSError as error:  # a part was set aside just now
+            raise LycosaError(f"{folder.path}: its links cannot be read: {error}") from None
+
 
 def _figures(folder: CrawlFolder) -> GraphFigures:
-    links = sum(pq.read_metadata(part).num_rows for part in folder.links.glob(f"*{PARQUET}"))
     hosts = host_graph(folder)
-    if not 0 < links <= MAX_RANKED_LINKS:
-        return GraphFigures(hosts, links, 0.0, [], [])
+    if hosts.share < 1 or not 0 < hosts.looked_at <= MAX_RANKED_LINKS:
+        return GraphFigures(hosts, 0.0, [], [])
     with connect(folder) as connection:
         connection.execute("SET threads = 1")
         add_link_graph(connection)
@@ -79,11 +81,11 @@ def _figures(folder: CrawlFolder) -> GraphFigures:
         first = ranks.argsort(kind="stable")[::-1][:MAX_PAGES_SHOWN].tolist()
         course = coverage(connection, graph, graph.urls, lambda number, change: None)
         [(began_at,)] = connection.execute(_FIRST_PAGE).fetchall()
-    return GraphFigures(hosts, links, began_at or 0.0, [(graph.urls[at], float(ranks[at])) for at in first], course)
+    return GraphFigures(hosts, began_at or 0.0, [(graph.urls[at], float(ranks[at])) for at in first], course)
 
 
 def _page(figures: GraphFigures) -> Html:
-    if not figures.links:
+    if not figures.hosts.looked_at:
         return text(tag("h1", "Links"), tag("p", "No page with links is in the tables yet.", class_="none"))
     return text(
         tag("h1", "Links"),
@@ -151,7 +153,11 @@ def _found(figures: GraphFigures) -> Html:
     if not figures.course:
         return card(
             "How much was found",
-            tag("p", f"{figures.links:,} links are too many to be ranked in passing: ", tag("code", _COMMAND)),
+            tag(
+                "p",
+                f"More than {MAX_RANKED_LINKS:,} links are too many to be ranked in passing: ",
+                tag("code", _COMMAND),
+            ),
             key="found",
         )
     at = [round(figures.began_at + row.seconds, 1) for row in figures.course]
