@@ -75,6 +75,7 @@ def pages_of(world: World) -> dict[str, str]:
         "graph": "/graph",
         "versions": f"/url?url={quote(world.url('/one'), safe='')}&old=0&new=0",
         "search": "/search?q=welcome",
+        "report": world.folder.report.as_uri(),
         "no search": "/search?q=%22",
         "not there": f"/url?url={quote(world.url('/never'), safe='')}",
     }
@@ -200,7 +201,7 @@ def test_nothing_serious_keeps_people_from_using_a_page(page: Page, world: World
     axe = lzma.decompress(AXE.read_bytes()).decode()
     pages = pages_of(world)
     # In the dark only colours differ.
-    for name in pages if scheme == "light" else ("overview", "url", "graph"):
+    for name in pages if scheme == "light" else ("overview", "url", "graph", "report"):
         page.goto(pages[name])
         page.evaluate(axe)
         found = page.evaluate("axe.run({resultTypes: ['violations']}).then((result) => result.violations)")

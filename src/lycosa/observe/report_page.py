@@ -43,7 +43,11 @@ def render(figures: Figures, graph: HostGraph | None = None) -> str:
             ),
             _card("Status codes", _bars(figures.statuses, "Statuses", _status_classes(figures.statuses))),
         ),
-        _card("What was skipped or failed, and why", _table(("count", "outcome", "reason"), _skips(figures))),
+        _table(
+            "What was skipped or failed, and why",
+            ("count", "outcome", "reason"),
+            _skips(figures),
+        ),
         _pair(
             _card("Hosts by pages", _bars(figures.hosts, "Hosts by pages")),
             _card("Depth", _columns(figures.depths, "Depth"), "Links away from a seed; sitemap entries count as 1."),
@@ -53,12 +57,20 @@ def render(figures: Figures, graph: HostGraph | None = None) -> str:
             _card("Body sizes", _columns(figures.body_sizes, "Body sizes"), "Without content codings."),
         ),
         _pair(
-            _card("Hosts with most failures", _table(("host", "failed", "visits", "mostly"), _troubled(figures))),
-            _card("Slowest hosts", _table(("host", "fetches", "median", "longest"), _slow(figures))),
+            _table(
+                "Hosts with most failures",
+                ("host", "failed", "visits", "mostly"),
+                _troubled(figures),
+            ),
+            _table("Slowest hosts", ("host", "fetches", "median", "longest"), _slow(figures)),
         ),
         _pair(
-            _card("Longest queues left", _table(("host", "queued", "visits", "failures in a row"), _queues(figures))),
-            _card("Most copied pages", _table(("original", "copies"), figures.duplicates)),
+            _table(
+                "Longest queues left",
+                ("host", "queued", "visits", "failures in a row"),
+                _queues(figures),
+            ),
+            _table("Most copied pages", ("original", "copies"), figures.duplicates),
         ),
         _pair(
             _card("Languages", _bars(figures.languages, "Languages"), "As the pages declare them."),
@@ -198,17 +210,21 @@ def _card(title: str, content: str, note: str = "") -> str:
     return f"<section><h2>{escape(title)}</h2>{content or '<p class=none>none</p>'}{below}</section>"
 
 
-def _table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A part of the page that is a table."""
     rows = list(rows)
     if not rows:
-        return ""
+        return _card(title, "")
     kinds = [" class=n" if isinstance(value, int) else "" for value in rows[0]]
-    head = "".join(f"<th{kind}>{escape(column)}</th>" for column, kind in zip(columns, kinds, strict=True))
+    head = "".join(f"<th scope=col{kind}>{escape(column)}</th>" for column, kind in zip(columns, kinds, strict=True))
     lines = []
     for row in rows:
         cells = (f"<td{kind}>{_cell(value)}</td>" for value, kind in zip(row, kinds, strict=True))
         lines.append(f"<tr>{''.join(cells)}</tr>")
-    return f"<div class='scroll'><table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
+    # What can be moved aside can be reached by the keyboard.
+    table = f"<caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody>"
+    region = f"<div class='scroll' tabindex='0' role='region' aria-label='{title}'><table>{table}</table></div>"
+    return _card(title, region)
 
 
 def _cell(value: object) -> str:
