@@ -46,6 +46,8 @@ _DURATION_WORDS = {
     "sync": "written to disk (fsync)",
     "round trip": "round trip to the server",
 }
+# What only a frontier knows.
+_OF_FRONTIER = ("queued", "under way")
 # A rate is taken over so many samples, or it shows how answers happen to fall.
 RATE_SAMPLES = 4
 
@@ -187,17 +189,19 @@ def state_of(now: Now) -> tuple[str, str]:
 
 
 def _tiles(now: Now) -> Html:
-    counts, waits = now.counts, now.look is None or now.look.has_frontier
+    counts = now.counts
     begun = min((each.live.started_at for each in now.machines if each.is_running), default=0.0)
     tiles = [
         (f"{counts.pages:,}", "pages", f"{counts.duplicate:,} of them duplicates"),
         (f"{_speed(now):,.1f}", "pages/s", f"for {duration(now.at - begun)}" if begun else "on average, at last"),
-        *([(f"{counts.queued:,}", "queued", f"{counts.known:,} URLs known")] if waits else []),
-        *([(f"{counts.leased:,}", "under way", f"{len(now.workers):,} workers")] if waits else []),
+        (f"{counts.queued:,}", "queued", f"{counts.known:,} URLs known"),
+        (f"{counts.leased:,}", "under way", f"{len(now.workers):,} workers"),
         (f"{counts.hosts:,}", "hosts", f"{size(counts.fetched_bytes)} fetched"),
         (f"{counts.refused:,}", "refused", "by robots.txt or by a rule"),
         (f"{counts.failed + counts.crashed:,}", "failed", f"{counts.delayed:,} to be tried again"),
     ]
+    if now.look and not now.look.has_frontier:
+        tiles = [tile for tile in tiles if tile[1] not in _OF_FRONTIER]
     return tag(
         "ul",
         [tag("li", tag("b", figure), tag("span", word), tag("small", note)) for figure, word, note in tiles],

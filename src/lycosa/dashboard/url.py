@@ -36,12 +36,10 @@ _LINKS_IN = "SELECT DISTINCT source, anchor, rel FROM links WHERE target = ? AND
 def page(place: Path | ObjectPlace, frontier: str | None, asked: str, old: str, new: str) -> Html:
     """All that a crawl knows of a URL; `old` and `new` are the numbers of two versions to compare."""
     with opened_crawl(place, frontier) as crawl:
-        parsed = parse_seed(asked)
-        if isinstance(parsed, Rejection) or crawl.view:
-            answer = explain(crawl, asked, time.time())
-        else:
-            answer = _told_by_tables(crawl, parsed.url)
-        url = asked if isinstance(parsed, Rejection) else parsed.url
+        url = _canonical(asked)
+        # Of what is no URL no frontier is asked.
+        is_told = crawl.view is not None or isinstance(parse_seed(asked), Rejection)
+        answer = explain(crawl, asked, time.time()) if is_told else _told_by_tables(crawl, url)
         return text(
             tag("h1", answer.url),
             _became(answer),
@@ -49,15 +47,9 @@ def page(place: Path | ObjectPlace, frontier: str | None, asked: str, old: str, 
         )
 
 
-def _told_by_tables(crawl: OpenedCrawl, url: str) -> Answer:
-    """What became of a URL where nobody has the frontier: what its last visit says. Raises `SettingsError`."""
-    visits = versions(crawl.folder, url) if crawl.folder else []
-    if not visits:
-        raise SettingsError(f"{url}: no visit of it is in the tables, and the frontier of this crawl is not at hand")
-    last = visits[-1]
-    why = sentence_of(last.reason, last.detail)
-    sentence = f"Its last visit, at {moment(last.fetched_at)}, ended as {last.outcome.name.lower()}"
-    return Answer(url, "visited", f"{sentence}: {why}." if why else f"{sentence}.", [])
+def _canonical(asked: str) -> str:
+    parsed = parse_seed(asked)
+    return asked if isinstance(parsed, Rejection) else parsed.url
 
 
 def _became(answer: Answer) -> Html:
@@ -72,6 +64,17 @@ def _became(answer: Answer) -> Html:
         facts([("page", outside(answer.url)), ("host", host), ("state", answer.state), *answer.facts]),
         [tag("h3", "Linked from"), tag("ul", sources)] if sources else None,
     )
+
+
+def _told_by_tables(crawl: OpenedCrawl, url: str) -> Answer:
+    """What became of a URL where nobody has the frontier: what its last visit says. Raises `SettingsError`."""
+    visits = versions(crawl.folder, url) if crawl.folder else []
+    if not visits:
+        raise SettingsError(f"{url}: no visit of it is in the tables, and the frontier of this crawl is not at hand")
+    last = visits[-1]
+    why = sentence_of(last.reason, last.detail)
+    sentence = f"Its last visit, at {moment(last.fetched_at)}, ended as {last.outcome.name.lower()}"
+    return Answer(url, "visited", f"{sentence}: {why}." if why else f"{sentence}.", [])
 
 
 def _of_folder(folder: CrawlFolder, url: str, old: str, new: str) -> Html:

@@ -43,7 +43,7 @@ def render(figures: Figures, graph: HostGraph | None = None) -> str:
             ),
             _card("Status codes", _bars(figures.statuses, "Statuses", _status_classes(figures.statuses))),
         ),
-        _table(
+        _listed(
             "What was skipped or failed, and why",
             ("count", "outcome", "reason"),
             _skips(figures),
@@ -57,20 +57,20 @@ def render(figures: Figures, graph: HostGraph | None = None) -> str:
             _card("Body sizes", _columns(figures.body_sizes, "Body sizes"), "Without content codings."),
         ),
         _pair(
-            _table(
+            _listed(
                 "Hosts with most failures",
                 ("host", "failed", "visits", "mostly"),
                 _troubled(figures),
             ),
-            _table("Slowest hosts", ("host", "fetches", "median", "longest"), _slow(figures)),
+            _listed("Slowest hosts", ("host", "fetches", "median", "longest"), _slow(figures)),
         ),
         _pair(
-            _table(
+            _listed(
                 "Longest queues left",
                 ("host", "queued", "visits", "failures in a row"),
                 _queues(figures),
             ),
-            _table("Most copied pages", ("original", "copies"), figures.duplicates),
+            _listed("Most copied pages", ("original", "copies"), figures.duplicates),
         ),
         _pair(
             _card("Languages", _bars(figures.languages, "Languages"), "As the pages declare them."),
@@ -151,18 +151,6 @@ def _course(figures: Figures) -> str:
     )
 
 
-def _hosts(graph: HostGraph) -> str:
-    """Who links to whom, drawn twice like all plots; nothing of a crawl of one host."""
-    if len({host for link in graph.links for host in link[:2]}) < 2:
-        return ""
-    drawn = "".join(
-        f'<div class="{name}">{host_picture(graph.links, frame, style="")}</div>'
-        for name, frame in (("wide", WIDE), ("narrow", NARROW))
-    )
-    sample = f" Of the newest {graph.share:.0%} of all links." if graph.share < 1 else ""
-    return _card("Hosts and their links", drawn, f"A larger circle is linked to by more from other hosts.{sample}")
-
-
 def _skips(figures: Figures) -> list[tuple[int, str, str]]:
     return [(each.visits, each.outcome, _why(each) or "no reason given") for each in figures.skips]
 
@@ -190,6 +178,18 @@ def _status_classes(statuses: Sequence[Share]) -> dict[str, str]:
     return {status: kinds.get(status[:1], "bar") for status, _ in statuses}
 
 
+def _hosts(graph: HostGraph) -> str:
+    """Who links to whom, drawn twice like all plots; nothing of a crawl of one host."""
+    if len({host for link in graph.links for host in link[:2]}) < 2:
+        return ""
+    drawn = "".join(
+        f'<div class="{name}">{host_picture(graph.links, frame, style="")}</div>'
+        for name, frame in (("wide", WIDE), ("narrow", NARROW))
+    )
+    sample = f" Of the newest {graph.share:.0%} of all links." if graph.share < 1 else ""
+    return _card("Hosts and their links", drawn, f"A larger circle is linked to by more from other hosts.{sample}")
+
+
 # ---- pieces
 
 
@@ -210,21 +210,26 @@ def _card(title: str, content: str, note: str = "") -> str:
     return f"<section><h2>{escape(title)}</h2>{content or '<p class=none>none</p>'}{below}</section>"
 
 
-def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+def _listed(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A part of the page that is a table."""
+    return _card(title, _table(columns, rows, caption=title))
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, caption: str = "") -> str:
     rows = list(rows)
     if not rows:
-        return _card(title, "")
+        return ""
     kinds = [" class=n" if isinstance(value, int) else "" for value in rows[0]]
-    head = "".join(f"<th scope=col{kind}>{escape(column)}</th>" for column, kind in zip(columns, kinds, strict=True))
+    head = "".join(f"<th{kind}>{escape(column)}</th>" for column, kind in zip(columns, kinds, strict=True))
     lines = []
     for row in rows:
         cells = (f"<td{kind}>{_cell(value)}</td>" for value, kind in zip(row, kinds, strict=True))
         lines.append(f"<tr>{''.join(cells)}</tr>")
+    named = f"<caption>{escape(caption)}</caption>" if caption else ""
+    table = f"<table>{named}<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
     # What can be moved aside can be reached by the keyboard.
-    table = f"<caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody>"
-    region = f"<div class='scroll' tabindex='0' role='region' aria-label='{title}'><table>{table}</table></div>"
-    return _card(title, region)
+    label = escape(caption or ", ".join(filter(None, columns)))
+    return f"<div class='scroll' tabindex='0' role='region' aria-label='{label}'>{table}</div>"
 
 
 def _cell(value: object) -> str:
