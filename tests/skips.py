@@ -36,6 +36,7 @@ NAMED = (
     NamedSkip("render/*", "no browser", "apt-get install chromium"),
     NamedSkip("dashboard/test_browser.py::*", "no browser", "apt-get install chromium"),
     NamedSkip("dashboard/test_deploy.py::*alerts_speak*", "no promtool", "apt-get install prometheus"),
+    NamedSkip("dashboard/test_deploy.py::*real_prometheus*", "no prometheus", "apt-get install prometheus"),
     NamedSkip("*", "the compiled parts are not built", "apt-get install gcc libc6-dev, then make clean"),
     NamedSkip(
         "page/test_page_conformance.py::test_files_that_declare_nothing_are_read_as_labelled",

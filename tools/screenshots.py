@@ -72,9 +72,13 @@ def _when_it_is_over(browser: Browser, listening: DashboardAddress, out: Path, w
     pages = (
         ("host", f"/host?{urlencode({'name': host})}"),
         ("url", f"/url?{urlencode({'url': seed})}"),
+        ("links", "/graph"),
+        ("search", f"/search?{urlencode({'q': 'answer family'})}"),
     )
     for name, address in pages:
         page.goto(own + address)
+        if name == "search":
+            expect(page.locator("main mark").first).to_be_visible(timeout=120_000)
         page.screenshot(path=out / f"{name}.png")
 
 

@@ -50,6 +50,20 @@ class Durations(msgspec.Struct, array_like=True):
         return 0.0
 
 
+class FilterFigures(msgspec.Struct, array_like=True):
+    """How well a filter of known URLs tells them from new ones: of so many new ones, so many looked known."""
+
+    expected: float  # the share that is to be expected at its fill
+    size_bytes: int
+    new: int = 0
+    mistaken: int = 0
+
+    @property
+    def measured(self) -> float:
+        """The share that looked known; 0 if nothing was new."""
+        return self.mistaken / self.new if self.new else 0.0
+
+
 class WorkerFigures(msgspec.Struct, array_like=True):
     """What a worker tells of itself every few seconds."""
 

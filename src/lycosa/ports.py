@@ -7,7 +7,7 @@ from typing import Protocol, Self
 
 import msgspec
 
-from lycosa.figures import Durations
+from lycosa.figures import Durations, FilterFigures
 from lycosa.model import (
     History,
     Items,
@@ -181,6 +181,9 @@ class CrawlFrontier(Frontier, Duplicates, Protocol):
     @property
     def durations(self) -> dict[str, Durations]:
         """How long its own work took: syncs of its disk, or round trips to its server."""
+
+    def filter_figures(self) -> FilterFigures | None:
+        """How good its filter of known URLs is; None if it has none."""
 
     async def obey(self, given: Given, targets: Sequence[Target] = ...) -> str:
         """Carry out an order, once; of `AddSeeds` the targets come with it. Returns what came of it."""

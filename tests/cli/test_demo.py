@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,8 @@ def test_the_demo_finds_everything_and_says_what_to_try(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "Everything was found" in done.stdout
     assert "lycosa why" in done.stdout
+    search = next(line for line in done.stdout.splitlines() if "lycosa search" in line)
+    assert lycosa(*shlex.split(search)[1:], cwd=tmp_path).stdout.startswith("\n1. "), "what is to be tried finds a page"
     assert (tmp_path / "demo" / "report.html").read_text().startswith("<!doctype html>")
     again = lycosa(*options, cwd=tmp_path)
     assert again.returncode == 2

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -18,6 +19,7 @@ from lycosa.settings import Settings
 from lycosa.simweb import SimWebProcess, WebPlan
 
 from ..crawl.command import crawl
+from ..dashboard.visitor import served
 from ..frontier.redis_servers import RedisServer, wait_until
 
 PLAN = WebPlan.named("clean", hosts=3, pages_per_host=3, crawl_delay_share=0.0, changes_per_day=(0.0,))
@@ -60,6 +62,24 @@ def test_status_is_the_same_from_the_folder_and_from_the_frontier(
     assert (from_frontier["troubled"], from_frontier["troubled_origins"]) == ([], 0)
     assert main(["status", "--frontier", shared.address]) == 0
     assert "finished" in capsys.readouterr().out
+
+
+def test_the_dashboard_shows_it_from_the_frontier_alone(shared: Shared) -> None:
+    with served(shared.folder, shared.address) as visitor:
+        overview = visitor.page("/")
+        assert "finished: everything known has been visited" in overview
+        assert "URLs that are known" in overview
+        assert "commands" in overview, "how its server is doing"
+        host = urlsplit(shared.seed).hostname or ""
+        assert "between requests" in visitor.page("/host", name=host)
+        assert "It was visited" in visitor.page("/url", url=shared.seed)
+        figures = visitor.page("/metrics")
+        assert "lycosa_server_used_bytes{" in figures
+        for path in ("/search.json?q=x", "/graph", "/kept?url=x&version=0"):
+            assert "on" in visitor.ask(path).body
+            assert visitor.ask(path).status in (400, 404), path
+        # Orders go by the frontier, too.
+        assert visitor.ask("/order", method="POST", body=f"type=policy&host={host}&is_blocked=true").status == 303
 
 
 async def machine(address: str, name: str, workers: int, region: str = "") -> RedisFrontier:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 import yaml  # type: ignore[import-untyped]  # comes with moto
@@ -18,7 +23,7 @@ from .visitor import Visitor
 HOME = Path(__file__).parents[2]
 RULES = HOME / "deploy" / "prometheus" / "lycosa.rules.yml"
 GRAFANA = HOME / "deploy" / "grafana" / "lycosa.json"
-PROMTOOL = shutil.which("promtool")
+PROMTOOL, PROMETHEUS = shutil.which("promtool"), shutil.which("prometheus")
 CONCERNS = {"queue", "traps", "availability", "load", "caches", "database"}
 
 
@@ -79,3 +84,46 @@ def test_the_commands_of_the_compose_file_are_commands() -> None:
     assert [command[0] for command in commands] == ["crawl", "serve"]
     for command in commands:
         make_parser([command[0]]).parse_args(command)
+
+
+@pytest.mark.skipif(PROMETHEUS is None, reason="no prometheus")
+def test_a_real_prometheus_reads_all_figures_by_our_files(visitor: Visitor, tmp_path: Path) -> None:
+    for file in RULES.parent.iterdir():
+        shutil.copy(file, tmp_path)
+    (tmp_path / "token").write_text(visitor.token)
+    config = tmp_path / "prometheus.yml"
+    config.write_text(config.read_text().replace("127.0.0.1:8080", f"127.0.0.1:{visitor.port}").replace("15s", "1s"))
+    with prometheus(config) as address:
+        # Asked again and again: how soon it scrapes for the first time is its own affair.
+        while not (found := ask(address, '{__name__=~"lycosa_.+"}')):
+            assert ask(address, 'up{job="lycosa"} == 0') == [], "it came and could not read"
+        assert {each["metric"]["__name__"] for each in found} >= {"lycosa_up", "lycosa_visits_total", "lycosa_info"}
+        stored = next(each for each in found if each["metric"].get("outcome") == "stored")
+        assert float(stored["value"][1]) > 0
+
+
+@contextmanager
+def prometheus(config: Path) -> Iterator[str]:
+    """A server on a free port, which it tells when it listens."""
+    assert PROMETHEUS
+    place = [f"--config.file={config}", f"--storage.tsdb.path={config.parent / 'data'}"]
+    command = [PROMETHEUS, *place, "--web.listen-address=127.0.0.1:0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stderr
+            told = (re.search(r'msg="?[Ll]istening on"? address=(127[.\d]+:\d+)', line) for line in server.stderr)
+            yield next(address[1] for address in told if address)
+        finally:
+            server.kill()
+
+
+def ask(address: str, query: str) -> list[dict[str, Any]]:
+    """What an instant query gives; nothing before the server is ready."""
+    connection = http.client.HTTPConnection(address, timeout=60)
+    try:
+        connection.request("GET", f"/api/v1/query?{urlencode({'query': query})}")
+        answer = connection.getresponse()
+        found: list[dict[str, Any]] = json.loads(answer.read())["data"]["result"] if answer.status == 200 else []
+        return found
+    finally:
+        connection.close()

@@ -110,6 +110,22 @@ def test_a_dashboard_beside_a_crawl_ends_with_it_even_if_that_is_killed(tmp_path
     wait_until_gone(process)
 
 
+ALONE = """
+import sys
+from pathlib import Path
+from lycosa.dashboard.serve import ANYWHERE, listen, serve
+
+serve(Path(sys.argv[1]), None, listen(ANYWHERE), until_eof=True)
+print({"uvicorn", "starlette", "duckdb", "numpy"} & set(sys.modules))
+"""
+
+
+def test_a_dashboard_that_nobody_opens_loads_nothing(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", ALONE, str(tmp_path)]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == "set()\n", done.stderr
+
+
 def wait_until_gone(process: int) -> None:
     try:
         fd = os.pidfd_open(process)

@@ -14,7 +14,7 @@ from lycosa.search.results import Hit, Results, Span
 
 from ..cli.world import World
 from .test_pages import check_only_text
-from .visitor import Tags, Visitor, index, served
+from .visitor import Tags, Visitor, index, served, tables_of
 
 
 @pytest.fixture(scope="module")
@@ -105,17 +105,21 @@ def test_near_duplicates_stand_below_the_page_they_are_like() -> None:
 
 def test_the_first_search_makes_the_index(world: World, tmp_path: Path) -> None:
     """Elsewhere it was made before; here nobody has."""
-    copy = tmp_path / "crawl"
-    copy.mkdir()
-    for name in ("pages", "links"):
-        (copy / name).symlink_to(getattr(world.folder, name))
-    for path in (world.folder.settings, world.folder.seeds):
-        (copy / path.name).symlink_to(path)
+    copy = tables_of(world, tmp_path / "crawl")
     with served(copy) as visitor:
         # However long it takes: whoever asks is told that pages are missing yet, and asks again.
         while "<mark>" not in (page := visitor.page("/search", q="fox")):
             assert "index" in page
     assert (copy / "search").is_dir()
+
+
+def test_whoever_opens_the_form_has_the_index_made(world: World, tmp_path: Path) -> None:
+    copy = tables_of(world, tmp_path / "crawl")
+    with served(copy) as visitor:
+        assert "data-unfinished" not in visitor.page("/search")
+        # Nobody has searched: it comes by itself, or this never ends.
+        while not list(copy.glob("search/*/meta.json")):
+            assert visitor.page("/search")
 
 
 def test_a_folder_without_a_crawl_has_nothing_to_search(tmp_path: Path) -> None:

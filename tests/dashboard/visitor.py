@@ -6,14 +6,14 @@ import asyncio
 import http.client
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import urlencode
 
 from lycosa.dashboard.serve import ANYWHERE, listen, make_server
-from lycosa.search import open_index
+from lycosa.search import IndexInUse, open_index
 from lycosa.store.objects import ObjectPlace
 
 from ..cli.world import World
@@ -52,11 +52,11 @@ class Visitor:
         assert answer.status == 200, answer.body
         return answer.body
 
-    def events(self, count: int) -> list[tuple[str, str]]:
-        """The first events of `/live`: their names and data."""
+    def events(self, count: int, path: str = "/live") -> list[tuple[str, str]]:
+        """The first events of a page: their names and data."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
-            connection.request("GET", "/live", headers={"Authorization": f"Bearer {self.token}"})
+            connection.request("GET", path, headers={"Authorization": f"Bearer {self.token}"})
             lines = connection.getresponse()
             found: list[tuple[str, str]] = []
             while len(found) < count:
@@ -82,10 +82,22 @@ def served(place: Path | ObjectPlace, frontier: str | None = None) -> Iterator[V
         listening.socket.close()
 
 
+def tables_of(world: World, copy: Path) -> Path:
+    """Another folder with the same pages, of which nobody has made an index yet."""
+    copy.mkdir()
+    for name in ("pages", "links"):
+        (copy / name).symlink_to(getattr(world.folder, name))
+    for path in (world.folder.settings, world.folder.seeds):
+        (copy / path.name).symlink_to(path)
+    return copy
+
+
 def index(world: World) -> None:
-    """Take all pages in, so that no search has to wait for it."""
-    with open_index(world.folder) as made:
-        made.update()
+    """Take all pages in, so that no search has to wait for it; a dashboard may be at it, too."""
+    is_busy = True
+    while is_busy:
+        with suppress(IndexInUse), open_index(world.folder) as made:
+            is_busy = made.update().is_busy
 
 
 class Tags(HTMLParser):

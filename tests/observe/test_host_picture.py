@@ -3,7 +3,8 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 
-from lycosa.observe.host_picture import MAX_HOSTS, HostLink, host_picture
+from lycosa.inspect.link_graph import HostLink
+from lycosa.observe.host_picture import WIDE, host_picture
 
 
 def texts(picture: str) -> list[str]:
@@ -23,7 +24,7 @@ def test_hosts_and_their_links_are_drawn_the_same_every_time() -> None:
 def test_of_many_hosts_the_weightiest_are_drawn_and_no_names_overlap() -> None:
     links = [HostLink(f"h{one}.example", f"h{one * 7 % 200}.example", one + 1) for one in range(200)]
     picture = host_picture(links)
-    assert picture.count("<circle") == MAX_HOSTS
+    assert picture.count("<circle") == WIDE.hosts
     assert "140 more are not drawn" in picture
     places = [(float(x), float(y)) for x, y in re.findall(r'<text x="(\d+)" y="(\d+)"', picture)]
     assert places

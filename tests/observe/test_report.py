@@ -12,7 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lycosa.errors import LycosaError
-from lycosa.model import Links, OutcomeKind, Visit
+from lycosa.inspect.link_graph import HostLink, host_graph
+from lycosa.model import Links, OutcomeKind, Page, Visit
 from lycosa.observe import report_svg as svg
 from lycosa.observe.report import write_report
 from lycosa.observe.report_figures import Skip, TroubledHost, gather
@@ -23,6 +24,7 @@ from lycosa.store.folder_store import FolderStore
 from lycosa.store.logbook import Incident, note
 
 from ..cli.world import World, crawled
+from ..store.samples import response
 
 START = 1_900_000_000.0
 HOSTILE = "<script>alert(1)</script>\"'&"
@@ -77,6 +79,43 @@ def test_the_report_loads_and_runs_nothing(world: World) -> None:
     assert "default-src 'none'" in page
     assert "url(" not in page
     assert "@import" not in page
+
+
+async def test_hosts_that_link_to_each_other_are_drawn(tmp_path: Path) -> None:
+    targets = [f"http://b.test/{HOSTILE}", "http://b.test/2", "http://c.test/"]
+    page = await report_of(tmp_path / "two", Links(targets, [""] * 3, [""] * 3))
+    assert page.count("a.test → b.test: 2 links") == 2, "once for screens, once for phones"
+    assert page.count('class="hosts"') == 2
+    assert "Hosts and their links" not in await report_of(tmp_path / "one", Links(["http://a.test/2"], [""], [""]))
+
+
+async def test_of_many_links_the_newest_are_looked_at(tmp_path: Path) -> None:
+    targets = [f"http://b.test/{number}" for number in range(8)]
+    await report_of(tmp_path / "one", Links(targets, [""] * 8, [""] * 8))
+    folder = CrawlFolder(tmp_path / "one")
+    whole, some = host_graph(folder), host_graph(folder, 2)
+    assert (whole.looked_at, whole.share) == (8, 1.0)
+    assert (some.looked_at, some.share) == (2, 0.25)
+    assert some.links == [HostLink("a.test", "b.test", 2)]
+
+
+async def test_links_that_cannot_be_read_keep_no_crawl_from_its_end(tmp_path: Path) -> None:
+    folder = CrawlFolder(tmp_path)
+    folder.create()
+    (folder.links / "lycosa-20260101T000000-w0-00000.parquet").write_bytes(b"PAR1 no")
+    with pytest.raises(LycosaError, match="cannot be written"):
+        write_report(folder)
+
+
+async def report_of(path: Path, links: Links) -> str:
+    folder = CrawlFolder(path)
+    folder.create()
+    store = FolderStore(folder, 0, Settings(), lambda: START)
+    visit = Visit("http://a.test/", "a.test", START, OutcomeKind.STORED, 200, "text/html", out_links=len(links.targets))
+    store.put(visit, response(visit.url, b"x"), Page("", "", "x", []), links)
+    await store.close()
+    write_report(folder)
+    return folder.report.read_text(encoding="utf-8")
 
 
 async def test_figures_count_what_happened(tmp_path: Path) -> None:

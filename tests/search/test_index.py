@@ -10,7 +10,7 @@ import pytest
 
 from lycosa.errors import SettingsError
 from lycosa.model import OutcomeKind
-from lycosa.search import open_index
+from lycosa.search import find, open_index
 from lycosa.search.formats import as_json, as_opensearch, as_text, opensearch_description
 from lycosa.search.query import BadQuery
 from lycosa.search.results import Hit, Results, plain
@@ -157,6 +157,22 @@ def test_results_come_in_pages(folder: CrawlFolder) -> None:
     for limit, offset in ((0, 0), (101, 0), (10, -1), (10, 2000)):
         with pytest.raises(SettingsError, match="from 1 to 100"):
             results(folder, "kettle", limit, offset)
+
+
+@pytest.mark.parametrize(("query", "total"), [("kettle", 7), ("kettle pot", 7), ("kettle lang:en", 7), ("tea", 1)])
+def test_who_is_found_by_words_and_by_links_is_counted_once(
+    folder: CrawlFolder, monkeypatch: pytest.MonkeyPatch, query: str, total: int
+) -> None:
+    # Few come to the second look, so most of those that are linked to must be looked for.
+    monkeypatch.setattr(find, "_CANDIDATES", 2)
+    texts = ["kettle pot"] * 6 + ["cup"]
+    links = [(f"http://a.example/{number}", "kettle pot") for number in range(len(texts))]
+    links.append(("http://a.example/6", "tea"))
+    keep(folder, *(Kept(f"/{number}", text, group=str(number)) for number, text in enumerate(texts)))
+    keep(folder, Kept("/from", "a list", links=links))
+    found = results(folder, query, 1)
+    assert found.total == total
+    assert found.pages == 8
 
 
 # ---- what is in the index

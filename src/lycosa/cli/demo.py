@@ -203,6 +203,9 @@ def _print_next(folder: CrawlFolder) -> None:
 
     with connect(folder) as connection:
         refused = connection.execute("SELECT url FROM pages ORDER BY outcome <> 'refused', url LIMIT 1").fetchone()
+        titled = connection.execute(
+            "SELECT title FROM pages WHERE title <> '' ORDER BY language <> 'en', url"
+        ).fetchone()
     url = refused[0] if refused else "http://example.org/"
     # Called by its path, as `make demo` does, it is called so again.
     program = "lycosa" if shutil.which("lycosa") else shlex.quote(str(Path(sys.executable).with_name("lycosa")))
@@ -211,4 +214,6 @@ def _print_next(folder: CrawlFolder) -> None:
     print(f"\nThe report: {folder.report.absolute()}\n\nTry next:")
     print(f"  {program} status {place}")
     print(f'  {program} query "{query}" {place}')
+    if titled:
+        print(f"  {program} search {shlex.quote(visible(titled[0]))} {place}")
     print(f"  {program} why {shlex.quote(url)} {place}")

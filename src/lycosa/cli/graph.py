@@ -1,7 +1,4 @@
-"""`lycosa graph`: the link graph of a crawl, as edges or in figures.
-
-Of a page that was visited more than once, the links of its newest visit count.
-"""
+"""`lycosa graph`: the link graph of a crawl, as edges or in figures."""
 
 from __future__ import annotations
 
@@ -15,6 +12,7 @@ from lycosa.cli.graph_ranks import add_rank_options, show_coverage, show_ranks
 from lycosa.cli.graph_views import add_view_options, draw_hosts, show_in_links, write_graphml
 from lycosa.cli.printing import print_facts, print_json, print_table, say
 from lycosa.errors import SettingsError
+from lycosa.inspect.link_graph import HOST_OF, add_link_graph
 from lycosa.inspect.wording import visible_lines
 
 if TYPE_CHECKING:
@@ -30,17 +28,6 @@ _EXAMPLES = """\
   lycosa graph --coverage --reference wanted.txt
   lycosa graph --edges --hosts --format parquet --out hosts.parquet
 """
-_HOST = r"regexp_extract({}, '^https?://(\[[^]]*\]|[^/:?#]+)', 1)"
-_EDGES = """
-CREATE TEMP VIEW edges AS
-SELECT DISTINCT source, target FROM links
-JOIN (SELECT source, max(fetched_at) AS fetched_at FROM links GROUP BY source) USING (source, fetched_at)
-"""
-_HOST_EDGES = f"""
-CREATE TEMP VIEW host_edges AS
-SELECT {_HOST.format("source")} AS source, {_HOST.format("target")} AS target, count(*) AS links
-FROM edges GROUP BY ALL
-"""  # noqa: S608
 _ROWS_AT_ONCE = 10_000
 
 
@@ -75,8 +62,7 @@ def run(options: argparse.Namespace) -> int:
     if not options.coverage and (options.truth or options.reference):
         raise SettingsError("--truth and --reference are for --coverage")
     with opened_folder(options.folder) as folder, connect(folder) as connection:
-        connection.execute(_EDGES)
-        connection.execute(_HOST_EDGES)
+        add_link_graph(connection)
         try:
             if options.edges:
                 _write_edges(connection, options)
@@ -161,7 +147,7 @@ def _show_degrees(connection: duckdb.DuckDBPyConnection, options: argparse.Names
 
 
 def _figures(connection: duckdb.DuckDBPyConnection, edges: str) -> dict[str, Any]:
-    is_foreign = f"{_HOST.format('source')} <> {_HOST.format('target')}" if edges == "edges" else "source <> target"
+    is_foreign = f"{HOST_OF.format('source')} <> {HOST_OF.format('target')}" if edges == "edges" else "source <> target"
     row = connection.execute(
         f"SELECT count(*), count(DISTINCT source), count(DISTINCT target), coalesce(avg(({is_foreign})::INT), 0)"  # noqa: S608
         f" FROM {edges}"

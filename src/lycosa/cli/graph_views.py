@@ -11,13 +11,13 @@ from xml.sax.saxutils import escape
 from lycosa.cli.arguments import parse_url
 from lycosa.cli.printing import print_json, print_table, say
 from lycosa.errors import SettingsError
+from lycosa.inspect.link_graph import weightiest_host_links
 
 if TYPE_CHECKING:
     import duckdb
 
 MAX_IN_LINKS = 1_000
 _ROWS_AT_ONCE = 10_000
-_MAX_HOST_EDGES = 20_000
 _NOT_XML = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF])
 
 
@@ -51,15 +51,11 @@ def show_in_links(connection: duckdb.DuckDBPyConnection, options: argparse.Names
 
 def draw_hosts(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Write the picture; raises `SettingsError` if it cannot be."""
-    from lycosa.observe.host_picture import HostLink, host_picture
+    from lycosa.observe.host_picture import host_picture
 
-    rows = connection.execute(
-        "SELECT source, target, links FROM host_edges WHERE source <> '' AND target <> ''"
-        " ORDER BY links DESC, source, target LIMIT ?",
-        [_MAX_HOST_EDGES],
-    ).fetchall()
+    picture = host_picture(weightiest_host_links(connection))
     try:
-        path.write_text(host_picture([HostLink(*row) for row in rows]), encoding="utf-8")
+        path.write_text(picture, encoding="utf-8")
     except OSError as error:
         raise SettingsError(f"{path}: cannot be written: {error.strerror}") from None
     say(f"the graph of hosts is in {path}")

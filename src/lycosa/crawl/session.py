@@ -35,7 +35,7 @@ from lycosa.crawl.restart import (
 from lycosa.crawl.shortage import ShortageWait
 from lycosa.crawl.widening import Follow, Reach, Widening, note_reach, reach_before
 from lycosa.errors import BackendLost, FolderInUse, Shortage, lost
-from lycosa.figures import Durations, WorkerStanding
+from lycosa.figures import Durations, FilterFigures, WorkerStanding
 from lycosa.model import Settlement, Target
 from lycosa.page.installation import what_is_missing
 from lycosa.ports import Counts, CrawlFrontier
@@ -139,6 +139,7 @@ class Session:
         self._frontier: CrawlFrontier | None = None
         self._dispatcher: CentralDispatcher | None = None
         self._last_counts = Counts()
+        self._last_filter: FilterFigures | None = None
         self._earlier_restarts = 0
         self._stopping = asyncio.Event()
         self._at_once = asyncio.Event()
@@ -197,6 +198,10 @@ class Session:
             return {}
         own = self._frontier.durations if self._frontier else {}
         return {"take": self._dispatcher.taking, "settle": self._dispatcher.settling, **own}
+
+    def filter_figures(self) -> FilterFigures | None:
+        """How well new URLs are told from known ones; None where no filter does it."""
+        return self._frontier.filter_figures() if self._frontier else self._last_filter
 
     def counts(self) -> Counts:
         """Where all known URLs are."""
@@ -301,7 +306,8 @@ class Session:
         finally:
             if obeying:
                 obeying.cancel()
-            self._last_counts, self._frontier = frontier.counts(), None
+            self._last_counts, self._last_filter = frontier.counts(), frontier.filter_figures()
+            self._frontier = None
             await mending.close()
             self._recovered, self._mending = self.recovery, None
             with self.disk():

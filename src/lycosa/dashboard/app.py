@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
@@ -22,12 +23,14 @@ from starlette.responses import (
 )
 from starlette.routing import Route
 
-from lycosa.dashboard import host, metrics, orders, overview, search, url
+from lycosa.dashboard import host, kept, metrics, orders, overview, search, url
+from lycosa.dashboard.graph import GraphPage
 from lycosa.dashboard.markup import Html, link, tag
 from lycosa.dashboard.search import Answered, PageSearch
-from lycosa.dashboard.watch import Watch
+from lycosa.dashboard.watch import LOOK_SHARE, Watch
 from lycosa.errors import LycosaError, SettingsError
 from lycosa.orders import Pardon, SetPolicy
+from lycosa.search import IndexInUse
 from lycosa.search.formats import as_json, as_opensearch, opensearch_description
 
 _ASSETS = {
@@ -38,7 +41,9 @@ _ASSETS = {
     "uPlot.LICENSE.txt": "text/plain",
     "lycosa.svg": "image/svg+xml",
 }
-_PLACES = (("/", "Overview"), ("/search", "Search"))
+_PLACES = (("/", "Overview"), ("/search", "Search"), ("/graph", "Links"))
+# From one look at a host to the next.
+MIN_HOST_SECONDS = 2.0
 # What a form may send: some ten thousand seeds.
 MAX_FORM_BYTES, MAX_FORM_FIELDS = 2_000_000, 20
 
@@ -49,6 +54,7 @@ class Dashboard:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._search = PageSearch(watch.place, watch.frontier)
+        self._graph = GraphPage(watch.place, watch.frontier)
         # By name, never by path: nothing else can be asked for.
         folder = Path(__file__).with_name("assets")
         self._assets = {name: (folder / name).read_bytes() for name in _ASSETS}
@@ -62,6 +68,8 @@ class Dashboard:
                 Route("/go", self.go),
                 Route("/host", self.host),
                 Route("/url", self.url),
+                Route("/kept", self.kept),
+                Route("/graph", self.graph),
                 Route("/search", self.search),
                 Route("/search.json", self.search_json),
                 Route("/search.rss", self.search_rss),
@@ -78,32 +86,35 @@ class Dashboard:
 
     async def overview(self, _: Request) -> Response:
         now = await self._watch.now()
-        return self._page("Overview", tag("h1", "Crawl"), overview.page(now), at="/", is_live=True)
+        return self._page("Overview", tag("h1", "Crawl"), overview.page(now), at="/", live="/live")
 
     async def search(self, request: Request) -> Response:
         query = request.query_params.get("q", "").strip()
-        answered, trouble = None, ""
-        if query:
+        answered, trouble, is_behind = None, "", False
+        if not query:
+            self._search.begin()
+        else:
             try:
                 answered = await self._answer(request)
+                is_behind = answered.is_behind
             except SettingsError as error:
-                trouble = str(error)
+                trouble, is_behind = str(error), isinstance(error, IndexInUse)
         content = search.page(query, answered, trouble)
         title = f"{query} · Search" if query else "Search"
-        return self._page(title, content, at="/search")
+        return self._page(title, content, at="/search", is_unfinished=is_behind)
 
     async def search_json(self, request: Request) -> Response:
         try:
             found = as_json((await self._answer(request)).results)
         except SettingsError as error:
-            return JSONResponse({"error": str(error)}, 400)
+            return JSONResponse({"error": str(error)}, _status_of(error))
         return Response(found, media_type="application/json")
 
     async def search_rss(self, request: Request) -> Response:
         try:
             results = (await self._answer(request)).results
         except SettingsError as error:
-            return PlainTextResponse(str(error), 400)
+            return PlainTextResponse(str(error), _status_of(error))
         people = f"{request.base_url}search?{urlencode({'q': results.query})}"
         return Response(as_opensearch(results, people), media_type="application/rss+xml")
 
@@ -131,7 +142,9 @@ class Dashboard:
         return RedirectResponse("/", 303)
 
     async def live(self, request: Request) -> Response:
-        return StreamingResponse(self._events(), media_type="text/event-stream")
+        name = request.query_params.get("host", "")
+        events = self._host_events(name) if name else self._events()
+        return StreamingResponse(events, media_type="text/event-stream")
 
     async def go(self, request: Request) -> Response:
         """To a host or a URL, whichever was typed."""
@@ -145,12 +158,20 @@ class Dashboard:
     async def host(self, request: Request) -> Response:
         name = request.query_params.get("name", "")
         content = await self._read(host.page, name)
-        return self._page(name, content)
+        return self._page(name, content, live=f"/live?{urlencode({'host': name})}")
 
     async def url(self, request: Request) -> Response:
         asked = request.query_params
         content = await self._read(url.page, asked.get("url", ""), asked.get("old", ""), asked.get("new", ""))
         return self._page(asked.get("url", ""), content)
+
+    async def kept(self, request: Request) -> Response:
+        asked = request.query_params
+        content = await self._read(kept.page, asked.get("url", ""), asked.get("version", ""))
+        return self._page(asked.get("url", ""), content)
+
+    async def graph(self, _: Request) -> Response:
+        return self._page("Links", await asyncio.to_thread(self._graph.page), at="/graph")
 
     async def metrics(self, _: Request) -> Response:
         now = await self._watch.now()
@@ -166,19 +187,42 @@ class Dashboard:
     async def _read(self, page: Callable[..., Html], *asked: str) -> Html:
         return await asyncio.to_thread(partial(page, self._watch.place, self._watch.frontier, *asked))
 
+    async def _host_events(self, name: str) -> AsyncIterator[str]:
+        """The parts of a host's page that changed, as often as they cost little."""
+        shown: dict[str, Html] = {}
+        while not self._watch.is_over():
+            began_at = time.process_time()
+            try:
+                parts = await self._read_parts(name)
+            except LycosaError:
+                return
+            cost = time.process_time() - began_at
+            yield _changed(shown, parts)
+            shown = parts
+            await self._watch.rest(max(MIN_HOST_SECONDS, LOOK_SHARE * cost))
+
+    async def _read_parts(self, name: str) -> dict[str, Html]:
+        return await asyncio.to_thread(host.parts, self._watch.place, self._watch.frontier, name)
+
     async def _events(self) -> AsyncIterator[str]:
         """The parts that changed, and the curves, second by second."""
         shown: dict[str, Html] = {}
         async for now in self._watch.follow():
             parts = overview.parts(now)
-            changed = {key: part for key, part in parts.items() if shown.get(key) != part}
+            yield _changed(shown, parts)
             shown = parts
-            yield f"event: parts\ndata: {json.dumps(changed)}\n\n"
             yield f"event: series\ndata: {json.dumps(overview.series(now.course))}\n\n"
 
     def _page(
-        self, title: str, *content: object, at: str = "", is_live: bool = False, status: int = 200
+        self,
+        title: str,
+        *content: object,
+        at: str = "",
+        live: str | None = None,
+        is_unfinished: bool = False,
+        status: int = 200,
     ) -> HTMLResponse:
+        """A whole page. `live`: where what changes of it comes from; unfinished: it is asked for again in a moment."""
         places = [link(path, name, aria_current="page" if path == at else None) for path, name in _PLACES]
         find = tag(
             "form",
@@ -225,7 +269,7 @@ class Dashboard:
                 find,
                 go,
             ),
-            tag("main", *content, id="content", data_live=is_live),
+            tag("main", *content, id="content", data_live=live, data_unfinished=is_unfinished),
         ]
         page = tag("html", tag("head", head), tag("body", body), lang="en")
         return HTMLResponse(f"<!doctype html>\n{page}", status)
@@ -238,6 +282,17 @@ class Dashboard:
 
     async def _failed(self, _: Request, error: Exception) -> Response:
         return self._page("Not to be had", tag("h1", "Not to be had"), tag("p", str(error)), status=503)
+
+
+def _status_of(error: SettingsError) -> int:
+    """Whoever asks for what is being made may ask again."""
+    return 503 if isinstance(error, IndexInUse) else 400
+
+
+def _changed(shown: Mapping[str, Html], parts: Mapping[str, Html]) -> str:
+    """What of a page is not shown yet, as an event."""
+    changed = {key: part for key, part in parts.items() if shown.get(key) != part}
+    return f"event: parts\ndata: {json.dumps(changed)}\n\n"
 
 
 async def _form(request: Request) -> dict[str, str]:

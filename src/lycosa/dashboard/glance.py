@@ -21,9 +21,13 @@ from lycosa.inspect.opened import OpenedCrawl, opened_crawl
 from lycosa.inspect.status import MAX_LOOKED_AT, Status, read_status
 from lycosa.observe.report_figures import Figures, gather
 from lycosa.orders import Obeyed
+from lycosa.ports import Counts
 from lycosa.settings import Settings
+from lycosa.store.folder import CrawlFolder
 from lycosa.store.objects import ObjectPlace
+from lycosa.store.read import connect
 
+_SUMS = "SELECT count(DISTINCT url), count(DISTINCT host), coalesce(sum(body_bytes), 0)::BIGINT FROM pages"
 MAX_HOSTS = 12
 MAX_ORDERS = 12
 MAX_LEFT_OUT, MAX_SAMPLES_OF_EACH = 12, 3
@@ -53,6 +57,7 @@ class Glance(msgspec.Struct, frozen=True):
     servers: list[ServerFigures]
     paused: str  # why an operator wants nothing begun
     orders: list[Obeyed]  # the last ones
+    has_frontier: bool = True  # else only the tables tell of it: in an object store, or after a crawl in memory
 
 
 def take_look(place: Path | ObjectPlace, frontier: str | None) -> Glance:
@@ -60,6 +65,8 @@ def take_look(place: Path | ObjectPlace, frontier: str | None) -> Glance:
     with opened_crawl(place, frontier) as crawl:
         now = time.time()
         status = read_status(crawl, MAX_HOSTS)
+        if crawl.view is None and crawl.folder:
+            status = msgspec.structs.replace(status, counts=_counted(crawl.folder))
         states, classes = _of_hosts(crawl.view, now) if crawl.view else ({}, {})
         return Glance(
             at=now,
@@ -73,7 +80,17 @@ def take_look(place: Path | ObjectPlace, frontier: str | None) -> Glance:
             servers=crawl.view.servers() if crawl.view else [],
             paused=crawl.view.paused() if crawl.view else "",
             orders=crawl.view.orders()[-MAX_ORDERS:] if crawl.view else [],
+            has_frontier=crawl.view is not None,
         )
+
+
+def _counted(folder: CrawlFolder) -> Counts:
+    """What the tables tell of how visits ended, where no frontier does."""
+    with connect(folder) as connection:
+        outcomes = dict(connection.execute("SELECT outcome, count(*) FROM pages GROUP BY 1").fetchall())
+        [(urls, hosts, fetched_bytes)] = connection.execute(_SUMS).fetchall()
+    named = {name: count for name, count in outcomes.items() if name in Counts.__struct_fields__}
+    return Counts(known=urls, hosts=hosts, fetched_bytes=fetched_bytes, **named)
 
 
 def _left_out(crawl: OpenedCrawl) -> Iterator[LeftOutOf]:

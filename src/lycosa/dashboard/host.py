@@ -10,7 +10,20 @@ from pathlib import Path
 import msgspec
 
 from lycosa.dashboard.glance import class_of, state_of
-from lycosa.dashboard.markup import Html, bars, card, facts, lines, outside, plot, table, tag, text, url_link
+from lycosa.dashboard.markup import (
+    Html,
+    bars,
+    card,
+    facts,
+    lines,
+    outside,
+    part_place,
+    plot,
+    table,
+    tag,
+    text,
+    url_link,
+)
 from lycosa.dashboard.orders import host_card
 from lycosa.dashboard.overview import OUTCOME_KINDS
 from lycosa.errors import SettingsError
@@ -46,26 +59,30 @@ WHERE host = ? AND status > 0 GROUP BY 1 ORDER BY 1
 
 def page(place: Path | ObjectPlace, frontier: str | None, name: str) -> Html:
     """All that a crawl knows of a host. Raises `SettingsError` if it knows nothing."""
+    return text(
+        tag("h1", name),
+        [part_place(key, part) for key, part in parts(place, frontier, name).items()],
+    )
+
+
+def parts(place: Path | ObjectPlace, frontier: str | None, name: str) -> dict[str, Html]:
+    """The same part by part, so that those that changed can be sent alone."""
     with opened_crawl(place, frontier) as crawl:
         record = crawl.view.host(name) if crawl.view else None
-        parts = [
-            _record(crawl.view, record) if crawl.view and record else None,
-            host_card(place, crawl, name, record.policy) if record else None,
-        ]
-        if crawl.folder:
-            parts.append(_history(crawl.folder, name))
-        if record is None and not any(parts):
+        history = _history(crawl.folder, name) if crawl.folder else None
+        if record is None and history is None:
             raise SettingsError(f"{name}: this crawl knows no such host")
-        return text(
-            tag("h1", name),
-            parts,
-            _queue(crawl, record) if record else None,
-            _robots(crawl.view, record) if crawl.view and record else None,
-            _left_out(crawl.folder, name) if crawl.folder else None,
-        )
+        return {
+            "standing": _record(record) if record else text(),
+            "policy": host_card(place, crawl, name, record.policy) if record else text(),
+            "history": history or text(),
+            "host-queue": _queue(crawl, record) if record else text(),
+            "robots": _robots(crawl.view, record) if crawl.view and record else text(),
+            "host-left-out": _left_out(crawl.folder, name) if crawl.folder else text(),
+        }
 
 
-def _record(view: CrawlView, host: HostRecord) -> Html:
+def _record(host: HostRecord) -> Html:
     now = time.time()
     return card(
         "Standing",

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from lycosa.inspect.wording import visible, visible_lines
 
 Child = object
+MANY_COLUMNS = 4
 # They have no end tag.
 _VOID = frozenset({"br", "hr", "img", "input", "link", "meta", "rect"})
 
@@ -71,6 +72,11 @@ def card(title: str, *children: Child, note: str = "", key: str = "", class_: st
     )
 
 
+def part_place(key: str, part: Html) -> Html:
+    """Where a part of a page stands that may be sent anew."""
+    return tag("div", part, id=f"part-{key}", class_="part")
+
+
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, caption: str, empty: str = "none") -> Html:
     """A table, or the word for an empty one. Columns of numbers stand to the right."""
     rows = list(rows)
@@ -84,7 +90,14 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, caption: 
     ]
     return tag(
         "div",
-        tag("table", tag("caption", caption), tag("thead", head), tag("tbody", body)),
+        # Of many columns: on a phone one moves it aside rather than reads a letter a line.
+        tag(
+            "table",
+            tag("caption", caption),
+            tag("thead", head),
+            tag("tbody", body),
+            class_="many" if len(columns) > MANY_COLUMNS else None,
+        ),
         class_="scroll",
         tabindex="0",
         role="region",

@@ -14,6 +14,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.openmetrics.exposition import generate_latest
 from prometheus_client.registry import Collector, CollectorRegistry
 
+from lycosa.dashboard.overview import visited_share
 from lycosa.dashboard.watch import Now
 from lycosa.figures import ENDS
 from lycosa.inspect.left_out import unseen_share
@@ -44,6 +45,7 @@ class _Figures(Collector):
         yield from _of_workers(now)
         yield from _of_frontier(now)
         yield from _of_traps(now)
+        yield from _of_collection(now)
 
 
 def _of_queue(now: Now) -> Iterator[Metric]:
@@ -99,6 +101,8 @@ def _of_workers(now: Now) -> Iterator[Metric]:
         asked.add_metric([cache], hits.asked)
         missed.add_metric([cache], hits.missed)
     yield from (asked, missed)
+    error = now.known_filter.measured if now.known_filter else None
+    yield _gauge("lycosa_filter_error_ratio", "Share of new URLs that the filter took for known", error)
 
 
 def _of_frontier(now: Now) -> Iterator[Metric]:
@@ -146,6 +150,26 @@ def _of_traps(now: Now) -> Iterator[Metric]:
     )
     yield _gauge("lycosa_troubled_origins", "Origins whose robots.txt cannot be read", now.look.status.troubled_origins)
     yield _gauge("lycosa_banned_hosts", "Hosts that told us to go away, at most", len(now.look.status.banned))
+
+
+def _of_collection(now: Now) -> Iterator[Metric]:
+    counts, fresh = now.counts, now.look.status.freshness if now.look else None
+    yield _gauge("lycosa_visited_ratio", "Share of the known URLs that was visited", visited_share(counts))
+    yield _gauge("lycosa_resting_urls", "Pages that are visited again when they are due", counts.resting)
+    ratio = GaugeMetricFamily("lycosa_fresh_ratio", "Share of the pages believed to be up to date", labels=["by"])
+    age = GaugeMetricFamily("lycosa_age_seconds", "By how much pages are believed to be behind", labels=["by"])
+    believed = (
+        [
+            ("page", fresh.fresh, fresh.age_seconds),
+            ("importance", fresh.fresh_by_importance, fresh.age_by_importance),
+        ]
+        if fresh
+        else []
+    )
+    for by, share, seconds in believed:
+        ratio.add_metric([by], share)
+        age.add_metric([by], seconds)
+    yield from (ratio, age)
 
 
 def _is_paused(now: Now) -> bool:

@@ -12,7 +12,9 @@ from lycosa.dashboard.markup import (
     card,
     facts,
     host_link,
+    link,
     outside,
+    part_place,
     plot,
     table,
     tag,
@@ -22,12 +24,13 @@ from lycosa.dashboard.markup import (
 from lycosa.dashboard.orders import orders_part, seeding, steering
 from lycosa.dashboard.watch import Now
 from lycosa.figures import Durations
-from lycosa.frontier.bloom import BloomFilter
+from lycosa.inspect.freshness import CollectionFreshness
 from lycosa.inspect.reasons import sentence_of
 from lycosa.inspect.wording import duration, moment, size, until
 from lycosa.observe.live import Sample
 from lycosa.observe.report_svg import REST
 from lycosa.orders import PauseCrawl, ResumeCrawl
+from lycosa.ports import Counts
 
 OUTCOME_KINDS = {
     "stored": "bar good",
@@ -43,6 +46,8 @@ _DURATION_WORDS = {
     "sync": "written to disk (fsync)",
     "round trip": "round trip to the server",
 }
+# What only a frontier knows.
+_OF_FRONTIER = ("queued", "under way")
 # A rate is taken over so many samples, or it shows how answers happen to fall.
 RATE_SAMPLES = 4
 
@@ -59,6 +64,7 @@ def parts(now: Now) -> dict[str, Html]:
         "reasons": _reasons,
         "workers": _workers,
         "caches": _caches,
+        "collection": _collection,
         "store": _store,
         "left-out": _left_out,
         "troubled": _troubled,
@@ -76,7 +82,7 @@ def page(now: Now) -> Html:
     part = parts(now)
 
     def place(key: str) -> Html:
-        return tag("div", part[key], id=f"part-{key}", class_="part")
+        return part_place(key, part[key])
 
     curves = series(now.course)
     return text(
@@ -99,7 +105,8 @@ def page(now: Now) -> Html:
         tag("div", place("queue"), place("hosts-by-state"), class_="pair"),
         tag("div", place("outcomes"), place("reasons"), class_="pair"),
         place("workers"),
-        tag("div", place("caches"), place("store"), class_="pair"),
+        tag("div", place("collection"), place("caches"), class_="pair"),
+        place("store"),
         place("machines"),
         place("left-out"),
         place("troubled"),
@@ -193,6 +200,8 @@ def _tiles(now: Now) -> Html:
         (f"{counts.refused:,}", "refused", "by robots.txt or by a rule"),
         (f"{counts.failed + counts.crashed:,}", "failed", f"{counts.delayed:,} to be tried again"),
     ]
+    if now.look and not now.look.has_frontier:
+        tiles = [tile for tile in tiles if tile[1] not in _OF_FRONTIER]
     return tag(
         "ul",
         [tag("li", tag("b", figure), tag("span", word), tag("small", note)) for figure, word, note in tiles],
@@ -222,6 +231,8 @@ def _queue(now: Now) -> Html:
 
 
 def _host_states(now: Now) -> Html:
+    if now.look and not now.look.has_frontier:
+        return text()
     states = now.look.host_states if now.look else {}
     shares = [(name, states.get(name, 0)) for name in STATES]
     return card(
@@ -309,22 +320,71 @@ def _machines(now: Now) -> Html:
 
 
 def _caches(now: Now) -> Html:
-    if not now.caches:
+    if not (now.caches or now.known_filter):
         return text()
     rows: list[tuple[object, ...]] = [
         (name, hits.asked, hits.missed, f"{hits.share:.1%}") for name, hits in sorted(now.caches.items())
     ]
-    note = "Links: those that need not be told to the frontier, since they were."
-    if now.look and now.look.settings.seen == "bloom":
-        settings = now.look.settings
-        shape = BloomFilter.for_error(settings.seen_capacity, settings.seen_error)
-        error = shape.expected_error(now.counts.known)
-        note += f" Bloom filter: {error:.4%} of new URLs are taken for known at its present fill."
     return card(
         "Caches",
         table(("cache", "asked", "missed", "hit rate"), rows, caption="Hit rates of the workers' caches"),
-        note=note,
+        facts([("Bloom filter", _known_filter(now))]),
+        note="Links: those that need not be told to the frontier, since they were.",
     )
+
+
+def _known_filter(now: Now) -> str:
+    """What the filter of known URLs gets wrong, and what that costs."""
+    found = now.known_filter
+    if found is None:
+        return ""
+    is_last_word = now.look is not None and now.look.settings.seen == "bloom"
+    cost = "which are lost" if is_last_word else "which costs a look at the disk and no page"
+    return (
+        f"{found.measured:.3%} of new URLs look known ({found.mistaken:,} of {found.new:,}; {found.expected:.3%} are to"
+        f" be expected), {cost}; {size(found.size_bytes)}"
+    )
+
+
+def _collection(now: Now) -> Html:
+    """How much of what is known was visited, and how fresh that is."""
+    counts, fresh = now.counts, now.look.status.freshness if now.look else None
+    if not counts.known or (now.look and not now.look.has_frontier):
+        return text()
+    return card(
+        "Coverage and freshness",
+        facts(
+            [
+                ("visited", f"{visited_share(counts):.1%} of {counts.known:,} URLs that are known"),
+                ("still to visit", f"{counts.known - counts.aliases - visited_urls(counts):,}"),
+                ("deeper than allowed", f"{counts.beyond:,} links" if counts.beyond else ""),
+                ("come back to", f"{counts.resting:,} pages" if counts.resting else "no page: this crawl ends"),
+                *(_freshness(fresh) if fresh else []),
+            ]
+        ),
+        tag("p", link("/graph", "How much was found when, and who links to whom"), class_="note"),
+        note="Fresh: a page is still what its site shows, as far as is believed." if fresh else "",
+        key="collection",
+    )
+
+
+def _freshness(fresh: CollectionFreshness) -> list[tuple[str, str]]:
+    return [
+        ("fresh", f"{fresh.fresh:.1%} of the pages; {fresh.fresh_by_importance:.1%} by importance"),
+        ("behind by", f"{duration(fresh.age_seconds)} on average; {duration(fresh.age_by_importance)} by importance"),
+    ]
+
+
+def visited_urls(counts: Counts) -> int:
+    """How many of the known URLs were visited: all but those that wait, each of which may stand in queues twice."""
+    waiting = counts.queued + counts.delayed - max(0, counts.moved_up - counts.passed_over)
+    return max(counts.known - counts.aliases - max(0, waiting), counts.resting, 0)
+
+
+def visited_share(counts: Counts) -> float:
+    """The same as a share of what is known."""
+    known = counts.known - counts.aliases
+    return min(1.0, visited_urls(counts) / known) if known > 0 else 0.0
 
 
 def _store(now: Now) -> Html:

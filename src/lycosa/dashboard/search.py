@@ -11,7 +11,7 @@ from lycosa.dashboard.markup import Html, host_link, link, outside, tag, text, u
 from lycosa.errors import LycosaError, SettingsError
 from lycosa.inspect.opened import open_folder, readable_tables
 from lycosa.inspect.wording import moment
-from lycosa.search import open_index
+from lycosa.search import IndexInUse, open_index
 from lycosa.search.query import parse_query
 from lycosa.search.results import Hit, Results, Snippet
 from lycosa.store.objects import ObjectPlace
@@ -33,11 +33,20 @@ _EXAMPLES = (
 )
 
 
+_BEHIND = "The index is being brought up to date: newer pages are missing yet. They are looked for again in a moment."
+_BUSY = "Another process is bringing the index up to date: newer pages are missing yet."
+
+
 class Answered(NamedTuple):
     """Results, and a remark on the index they come from; empty if it is up to date."""
 
     results: Results
     remark: str
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether there will be more to find in a moment."""
+        return self.remark in (_BEHIND, _BUSY)
 
 
 class PageSearch:
@@ -56,16 +65,23 @@ class PageSearch:
             raise SettingsError("seen from its frontier alone a crawl has no pages: search on one of its machines")
         remark = await self._brought_up_to_date()
         if self._index is None:
-            raise SettingsError(remark)
+            raise (IndexInUse if remark in (_BEHIND, _BUSY) else SettingsError)(remark)
         return Answered(await asyncio.to_thread(self._index.search, query, limit, offset), remark)
 
-    async def _brought_up_to_date(self) -> str:
+    def begin(self) -> None:
+        """Somebody is about to search: take in what is new meanwhile."""
+        if not self._frontier:
+            self._updating()
+
+    def _updating(self) -> asyncio.Task[str]:
         if self._update is None or self._update.done():
             self._update = asyncio.create_task(asyncio.to_thread(self._bring_up_to_date))
-        await asyncio.wait([self._update], timeout=MAX_WAIT_SECONDS)
-        if self._update.done():
-            return self._update.result()
-        return "The index is being brought up to date: newer pages are missing yet. Try again in a moment."
+        return self._update
+
+    async def _brought_up_to_date(self) -> str:
+        update = self._updating()
+        await asyncio.wait([update], timeout=MAX_WAIT_SECONDS)
+        return update.result() if update.done() else _BEHIND
 
     def _bring_up_to_date(self) -> str:
         try:
@@ -74,9 +90,11 @@ class PageSearch:
             with readable_tables(folder):
                 self._index = open_index(folder)
                 is_busy = self._index.update().is_busy
+        except IndexInUse:
+            return _BUSY
         except LycosaError as error:
             return str(error)
-        return "Another process is bringing the index up to date: newer pages are missing yet." if is_busy else ""
+        return _BUSY if is_busy else ""
 
 
 def page(query: str, answered: Answered | None, trouble: str) -> Html:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import select
 import socket
 import subprocess
 import sys
@@ -126,12 +127,21 @@ def serve(
     place: Path | ObjectPlace, frontier: str | None, listening: DashboardAddress, *, until_eof: bool = False
 ) -> None:
     """Serve until a signal comes; or, if so wanted, until standard input ends."""
+    # What serves is loaded for whoever comes first: a dashboard that nobody opens costs nothing.
+    if until_eof and not _comes_before_eof(listening.socket):
+        return
     import uvloop
 
     server = make_server(place, frontier, listening)
     if until_eof:
         threading.Thread(target=_end_at_eof, args=[server], daemon=True).start()
     uvloop.run(server.serve(sockets=[listening.socket]))
+
+
+def _comes_before_eof(listening: socket.socket) -> bool:
+    """Wait for the first visitor, or for the end of standard input."""
+    ready, _, _ = select.select([listening, sys.stdin], [], [])
+    return listening in ready
 
 
 def _end_at_eof(server: Server) -> None:

@@ -8,9 +8,10 @@ from itertools import islice
 from pathlib import Path
 from urllib.parse import urlencode
 
+from lycosa.dashboard.kept import kept_link
 from lycosa.dashboard.markup import Html, card, facts, host_link, lines, link, outside, table, tag, text, url_link
 from lycosa.errors import SettingsError
-from lycosa.inspect.opened import folder_settings, opened_crawl
+from lycosa.inspect.opened import OpenedCrawl, folder_settings, opened_crawl
 from lycosa.inspect.reasons import sentence_of
 from lycosa.inspect.why import Answer, explain
 from lycosa.inspect.wording import duration, moment, size
@@ -35,8 +36,10 @@ _LINKS_IN = "SELECT DISTINCT source, anchor, rel FROM links WHERE target = ? AND
 def page(place: Path | ObjectPlace, frontier: str | None, asked: str, old: str, new: str) -> Html:
     """All that a crawl knows of a URL; `old` and `new` are the numbers of two versions to compare."""
     with opened_crawl(place, frontier) as crawl:
-        answer = explain(crawl, asked, time.time())
         url = _canonical(asked)
+        # Of what is no URL no frontier is asked.
+        is_told = crawl.view is not None or isinstance(parse_seed(asked), Rejection)
+        answer = explain(crawl, asked, time.time()) if is_told else _told_by_tables(crawl, url)
         return text(
             tag("h1", answer.url),
             _became(answer),
@@ -61,6 +64,17 @@ def _became(answer: Answer) -> Html:
         facts([("page", outside(answer.url)), ("host", host), ("state", answer.state), *answer.facts]),
         [tag("h3", "Linked from"), tag("ul", sources)] if sources else None,
     )
+
+
+def _told_by_tables(crawl: OpenedCrawl, url: str) -> Answer:
+    """What became of a URL where nobody has the frontier: what its last visit says. Raises `SettingsError`."""
+    visits = versions(crawl.folder, url) if crawl.folder else []
+    if not visits:
+        raise SettingsError(f"{url}: no visit of it is in the tables, and the frontier of this crawl is not at hand")
+    last = visits[-1]
+    why = sentence_of(last.reason, last.detail)
+    sentence = f"Its last visit, at {moment(last.fetched_at)}, ended as {last.outcome.name.lower()}"
+    return Answer(url, "visited", f"{sentence}: {why}." if why else f"{sentence}.", [])
 
 
 def _of_folder(folder: CrawlFolder, url: str, old: str, new: str) -> Html:
@@ -107,9 +121,10 @@ def _versions(url: str, visits: list[Visit]) -> Html:
                 duration(visit.fetch_seconds),
                 sentence_of(visit.reason, visit.detail) or (f"duplicate of {visit.original}" if visit.original else ""),
                 compare,
+                kept_link(url, number) if visit.warc_offset >= 0 else "",
             )
         )
-    columns = ("version", "at", "outcome", "status", "size", "took", "note", "with the one before")
+    columns = ("version", "at", "outcome", "status", "size", "took", "note", "with the one before", "response")
     return card("Versions", table(columns, rows, caption="All visits, the newest first"))
 
 

@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
+from math import ceil
 from pathlib import Path
 
 import msgspec
@@ -18,7 +19,7 @@ from lycosa.crawl.orders import pending
 from lycosa.dashboard.glance import Glance, take_look
 from lycosa.dashboard.orders import why_not
 from lycosa.errors import LycosaError
-from lycosa.figures import Durations, Hits, WorkerStanding
+from lycosa.figures import Durations, FilterFigures, Hits, WorkerStanding
 from lycosa.observe.live import Live, Sample, Samples, read_live
 from lycosa.observe.progress import Times
 from lycosa.orders import Given
@@ -92,6 +93,11 @@ class Now(msgspec.Struct, frozen=True):
         return sums
 
     @property
+    def known_filter(self) -> FilterFigures | None:
+        """How good the filter of known URLs is; None if none was told of. On many machines there is none."""
+        return next((each.live.known_filter for each in self.machines if each.live.known_filter), None)
+
+    @property
     def durations(self) -> dict[str, Durations]:
         """What the frontier took for what it was asked for, on all machines together."""
         sums: dict[str, Durations] = {}
@@ -130,6 +136,13 @@ class Watch:
         """The crawl as it is, again and again, until all is over."""
         while not self.is_over():
             yield await self.now()
+            await self.rest(SECONDS_BETWEEN)
+
+    async def rest(self, seconds: float) -> None:
+        """Wait, but no longer than all goes on."""
+        for _ in range(ceil(seconds / SECONDS_BETWEEN)):
+            if self.is_over():
+                return
             await asyncio.sleep(SECONDS_BETWEEN)
 
     async def _look_again(self) -> None:

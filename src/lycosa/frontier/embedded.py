@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from lycosa.clock import Clock, steady_clock
 from lycosa.dedupe.comparison import Signature
 from lycosa.dedupe.memory import MemoryContentGroups
-from lycosa.figures import Durations
+from lycosa.figures import Durations, FilterFigures
 from lycosa.frontier.claims import Claims
 from lycosa.frontier.memory import MemoryReader, MemoryTables
 from lycosa.frontier.obeying import is_pardoned
@@ -48,9 +48,11 @@ class EmbeddedFrontier:
         rules: FrontierRules,
         clock: Clock | None = None,
         durations: dict[str, Durations] | None = None,
+        filter_figures: Callable[[], FilterFigures | None] = lambda: None,
     ) -> None:
         self.rules = rules
         self.durations = durations or {}
+        self._filter_figures = filter_figures
         self._tables = tables
         self._rows = rows
         self._place = place
@@ -115,6 +117,9 @@ class EmbeddedFrontier:
 
     def counts(self) -> Counts:
         return self._scheduler.counts()
+
+    def filter_figures(self) -> FilterFigures | None:
+        return self._filter_figures()
 
     def next_at(self, worker: int) -> float | None:
         return self._scheduler.next_at(worker)
@@ -229,4 +234,6 @@ def rocks_frontier(folder: Path, rules: FrontierRules, clock: Clock | None = Non
         seen_error=rules.seen_error,
     )
     durations = {"sync": tables.syncs}
-    return EmbeddedFrontier(tables, tables.rows, tables.group_of, tables.crawl_key(), rules, clock, durations)
+    return EmbeddedFrontier(
+        tables, tables.rows, tables.group_of, tables.crawl_key(), rules, clock, durations, tables.filter_figures
+    )

@@ -110,6 +110,7 @@ def read_status(crawl: OpenedCrawl, max_hosts: int) -> Status:
     }
     if view is None:
         state = "running, with its frontier in memory" if process else "not running; its frontier was in memory only"
+        state = "seen in its object store: what has arrived there" if folder and folder.away else state
         state = f"paused: {facts['paused']}" if facts["paused"] else state
         return Status(state=state, counts=Counts(), **facts, **_NO_FRONTIER)
     counts, crew = view.counts(), view.crew

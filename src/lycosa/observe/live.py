@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from lycosa.crawl.session import Ending, Session
-from lycosa.figures import Durations, WorkerStanding
+from lycosa.figures import Durations, FilterFigures, WorkerStanding
 from lycosa.observe.progress import Times
 from lycosa.observe.tally import Tally
 from lycosa.ports import Counts
@@ -70,6 +70,7 @@ class Live(msgspec.Struct, frozen=True):
     durations: dict[str, Durations]
     course: list[Sample]
     ending: str = ""
+    known_filter: FilterFigures | None = None
 
 
 class Samples:
@@ -145,6 +146,7 @@ class LiveFile:
             durations=session.durations(),
             course=self._samples.kept,
             ending=ending,
+            known_filter=session.filter_figures(),
         )
 
 

@@ -13,11 +13,12 @@ from lycosa.store.folder import CrawlFolder
 
 def write_report(folder: CrawlFolder) -> None:
     """Write the report of a crawl into its folder, all at once. Raises `LycosaError`."""
+    from lycosa.inspect.link_graph import host_graph
     from lycosa.observe.report_figures import gather
     from lycosa.observe.report_page import render
 
     try:
-        page = render(gather(folder.whole, time.time()))
+        page = render(gather(folder.whole, time.time()), host_graph(folder.whole))
         replace_file(folder.report, page, folder.home)
     except (duckdb.Error, OSError) as error:
         raise LycosaError(f"{folder.report}: the report cannot be written: {error}") from error

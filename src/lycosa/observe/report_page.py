@@ -8,8 +8,10 @@ from html import escape
 from itertools import accumulate
 from pathlib import Path
 
+from lycosa.inspect.link_graph import HostGraph
 from lycosa.inspect.reasons import sentence_of
 from lycosa.observe import report_svg as svg
+from lycosa.observe.host_picture import NARROW, WIDE, host_picture
 from lycosa.observe.report_figures import Figures, Share, Skip, TroubledHost
 
 # A browser runs and loads nothing, whatever an error in the escaping would let through.
@@ -27,7 +29,7 @@ _OUTCOME_CLASSES = {
 }
 
 
-def render(figures: Figures) -> str:
+def render(figures: Figures, graph: HostGraph | None = None) -> str:
     """The whole page."""
     sections = [
         _head(figures),
@@ -41,7 +43,11 @@ def render(figures: Figures) -> str:
             ),
             _card("Status codes", _bars(figures.statuses, "Statuses", _status_classes(figures.statuses))),
         ),
-        _card("What was skipped or failed, and why", _table(("count", "outcome", "reason"), _skips(figures))),
+        _listed(
+            "What was skipped or failed, and why",
+            ("count", "outcome", "reason"),
+            _skips(figures),
+        ),
         _pair(
             _card("Hosts by pages", _bars(figures.hosts, "Hosts by pages")),
             _card("Depth", _columns(figures.depths, "Depth"), "Links away from a seed; sitemap entries count as 1."),
@@ -51,18 +57,27 @@ def render(figures: Figures) -> str:
             _card("Body sizes", _columns(figures.body_sizes, "Body sizes"), "Without content codings."),
         ),
         _pair(
-            _card("Hosts with most failures", _table(("host", "failed", "visits", "mostly"), _troubled(figures))),
-            _card("Slowest hosts", _table(("host", "fetches", "median", "longest"), _slow(figures))),
+            _listed(
+                "Hosts with most failures",
+                ("host", "failed", "visits", "mostly"),
+                _troubled(figures),
+            ),
+            _listed("Slowest hosts", ("host", "fetches", "median", "longest"), _slow(figures)),
         ),
         _pair(
-            _card("Longest queues left", _table(("host", "queued", "visits", "failures in a row"), _queues(figures))),
-            _card("Most copied pages", _table(("original", "copies"), figures.duplicates)),
+            _listed(
+                "Longest queues left",
+                ("host", "queued", "visits", "failures in a row"),
+                _queues(figures),
+            ),
+            _listed("Most copied pages", ("original", "copies"), figures.duplicates),
         ),
         _pair(
             _card("Languages", _bars(figures.languages, "Languages"), "As the pages declare them."),
             _card("Character sets", _bars(figures.charsets, "Character sets")),
         ),
         _card("Media types", _bars(figures.media_types, "Media types")),
+        _hosts(graph) if graph else "",
     ]
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -163,6 +178,18 @@ def _status_classes(statuses: Sequence[Share]) -> dict[str, str]:
     return {status: kinds.get(status[:1], "bar") for status, _ in statuses}
 
 
+def _hosts(graph: HostGraph) -> str:
+    """Who links to whom, drawn twice like all plots; nothing of a crawl of one host."""
+    if len({host for link in graph.links for host in link[:2]}) < 2:
+        return ""
+    drawn = "".join(
+        f'<div class="{name}">{host_picture(graph.links, frame, style="")}</div>'
+        for name, frame in (("wide", WIDE), ("narrow", NARROW))
+    )
+    sample = f" Of the newest {graph.share:.0%} of all links." if graph.share < 1 else ""
+    return _card("Hosts and their links", drawn, f"A larger circle is linked to by more from other hosts.{sample}")
+
+
 # ---- pieces
 
 
@@ -183,7 +210,12 @@ def _card(title: str, content: str, note: str = "") -> str:
     return f"<section><h2>{escape(title)}</h2>{content or '<p class=none>none</p>'}{below}</section>"
 
 
-def _table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+def _listed(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A part of the page that is a table."""
+    return _card(title, _table(columns, rows, caption=title))
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, caption: str = "") -> str:
     rows = list(rows)
     if not rows:
         return ""
@@ -193,7 +225,11 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     for row in rows:
         cells = (f"<td{kind}>{_cell(value)}</td>" for value, kind in zip(row, kinds, strict=True))
         lines.append(f"<tr>{''.join(cells)}</tr>")
-    return f"<div class='scroll'><table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
+    named = f"<caption>{escape(caption)}</caption>" if caption else ""
+    table = f"<table>{named}<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+    # What can be moved aside can be reached by the keyboard.
+    label = escape(caption or ", ".join(filter(None, columns)))
+    return f"<div class='scroll' tabindex='0' role='region' aria-label='{label}'>{table}</div>"
 
 
 def _cell(value: object) -> str:

@@ -7,9 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lycosa.errors import SettingsError
+
 if TYPE_CHECKING:
     from lycosa.search.index import SearchIndex
     from lycosa.store.folder import CrawlFolder
+
+
+class IndexInUse(SettingsError):
+    """The index is being made, and there is nothing to search yet."""
 
 
 def open_index(folder: CrawlFolder) -> SearchIndex:

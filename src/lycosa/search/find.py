@@ -7,7 +7,7 @@ looked up for these alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import tantivy
@@ -90,9 +90,17 @@ class Finder:
         anchors = self._by_anchor(needs_all=not is_relaxed)
         keys = self._values("key", hits)
         if missing := anchors.keys() - set(keys):
-            more = self._searcher.search(self._matcher.among(missing), len(missing))
-            hits, keys, total = hits + more.hits, keys + self._values("key", more.hits), total + len(more.hits)
+            more = self._searcher.search(self._matcher.among(missing), len(missing)).hits
+            hits, keys = hits + more, keys + self._values("key", more)
+            total += self._further(missing, total, len(more), needs_all=not is_relaxed)
         return total, self._scored(hits, keys, anchors), is_relaxed
+
+    def _further(self, keys: Collection[int], total: int, found: int, *, needs_all: bool) -> int:
+        """How many of these pages have not been counted among the `total` yet, since only links to them say it."""
+        if total < _CANDIDATES:
+            return found  # all that were counted are candidates already, and these are not
+        counted = self._searcher.search(self._matcher.those_of(keys, needs_all=needs_all), 1)
+        return found - int(counted.count)  # type: ignore[attr-defined]  # its stubs lack it
 
     def _by_anchor(self, *, needs_all: bool) -> dict[int, float]:
         """How well the anchors of links to a page answer the query, by the page's key."""

@@ -18,6 +18,7 @@ import msgspec
 import tantivy
 
 from lycosa.errors import SettingsError
+from lycosa.search import IndexInUse
 from lycosa.search.fields import FORMAT, STATE_KEY, anchors_schema, id_of, key_of, page_document, pages_schema
 from lycosa.search.find import Finder, Readers
 from lycosa.search.query import parse_query
@@ -174,7 +175,7 @@ def _opened(path: Path, schema: tantivy.Schema, *, may_make: bool) -> tantivy.In
             if _state_of(index).format == FORMAT:
                 return index
     if not may_make:
-        raise SettingsError(f"{path.parent}: is just being made; try again in a moment")
+        raise IndexInUse(f"{path.parent}: is just being made; try again in a moment")
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir()
     return tantivy.Index(schema, str(path))

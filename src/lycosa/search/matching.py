@@ -45,19 +45,22 @@ class Matcher:
 
     def pages(self, *, needs_all: bool) -> Clause:
         """What is asked of the pages."""
+        whole = [(Occur.Should, clause) for clause in self._whole()]
+        return Clause.boolean_query([*self._required(needs_all=needs_all), *whole])
+
+    def _required(self, *, needs_all: bool) -> list[tuple[Occur, Clause]]:
+        """What a page must have to be found; all else only adds to its score."""
         clauses = self._filters()
-        optional = [(Occur.Should, clause) for clause in self._whole()]
+        words: list[tuple[Occur, Clause]] = []
         for term in self._wanted:
             must = needs_all or term.is_phrase or term.in_title
-            clauses.append((Occur.Must if must else Occur.Should, self._term(term)))
+            (clauses if must else words).append((Occur.Must if must else Occur.Should, self._term(term)))
         if not needs_all:
-            # Of several words at least one: what only adds to the score must not bring pages by itself.
-            words = [clause for occur, clause in clauses if occur is Occur.Should]
-            clauses = [each for each in clauses if each[0] is not Occur.Should]
-            clauses.append((Occur.Must, Clause.boolean_query([(Occur.Should, word) for word in words])))
+            # Of several words at least one.
+            clauses.append((Occur.Must, Clause.boolean_query(words)))
         if not any(occur is Occur.Must for occur, _ in clauses):
             clauses.append((Occur.Must, Clause.const_score_query(Clause.all_query(), 1.0)))
-        return Clause.boolean_query([*clauses, *optional])
+        return clauses
 
     def among(self, keys: Iterable[int]) -> Clause:
         """The pages of these keys, by the same filters; whatever words they have counts."""
@@ -65,6 +68,11 @@ class Matcher:
         words = [(Occur.Should, self._term(term)) for term in self._wanted]
         must = [(Occur.Must, self._term(term)) for term in self._wanted if term.is_phrase or term.in_title]
         return Clause.boolean_query([(Occur.Must, chosen), *self._filters(), *must, *words])
+
+    def those_of(self, keys: Iterable[int], *, needs_all: bool) -> Clause:
+        """Those of the pages of these keys that `pages` finds as well."""
+        chosen = Clause.const_score_query(Clause.term_set_query(self._schema, "key", list(keys)), 0.0)
+        return Clause.boolean_query([(Occur.Must, chosen), *self._required(needs_all=needs_all)])
 
     def anchors(self, schema: tantivy.Schema, *, needs_all: bool) -> Clause | None:
         """What is asked of the anchors of links; nothing where the query has no words. Anchors are not stemmed."""

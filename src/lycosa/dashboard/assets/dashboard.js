@@ -77,12 +77,32 @@ function isInUse(part) {
   return hasSelection || part.contains(document.activeElement);
 }
 
+// What came for a part while it was in use is shown once nobody uses it any more.
+const waiting = new Map();
+
 function showParts(parts) {
-  for (const [key, markup] of Object.entries(parts)) {
+  for (const [key, markup] of Object.entries(parts)) waiting.set(key, markup);
+  for (const [key, markup] of waiting) {
     const part = document.getElementById(`part-${key}`);
-    if (!part || isInUse(part)) continue;
+    if (part && isInUse(part)) continue;
+    waiting.delete(key);
+    if (!part) continue;
     const made = new DOMParser().parseFromString(markup, "text/html");
     part.replaceChildren(...made.body.childNodes);
+    drawWithin(part);
+  }
+  forgetGone();
+}
+
+function drawWithin(part) {
+  for (const place of part.querySelectorAll("[data-plot]")) draw(place, JSON.parse(place.dataset.series));
+}
+
+function forgetGone() {
+  for (const [place, { plot }] of plots) {
+    if (place.isConnected) continue;
+    plot?.destroy();
+    plots.delete(place);
   }
 }
 
@@ -93,10 +113,10 @@ function showSeries(all) {
   }
 }
 
-function follow() {
+function follow(address) {
   let source = null;
   const begin = () => {
-    source = new EventSource("/live");
+    source = new EventSource(address);
     source.addEventListener("parts", (event) => showParts(JSON.parse(event.data)));
     source.addEventListener("series", (event) => showSeries(JSON.parse(event.data)));
   };
@@ -110,7 +130,7 @@ function follow() {
   if (!document.hidden) begin();
 }
 
-for (const place of document.querySelectorAll("[data-plot]")) draw(place, JSON.parse(place.dataset.series));
+drawWithin(document);
 let width = window.innerWidth;
 window.addEventListener("resize", () => {
   if (window.innerWidth === width) return;
@@ -118,4 +138,15 @@ window.addEventListener("resize", () => {
   redraw();
 });
 window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-if (document.querySelector("main[data-live]")) follow();
+const AGAIN_MS = 1500;
+
+// Whoever has begun to type is not interrupted.
+function askAgain() {
+  const fields = [...document.querySelectorAll("input")];
+  if (document.hidden || fields.some((field) => field.value !== field.defaultValue)) setTimeout(askAgain, AGAIN_MS);
+  else location.reload();
+}
+
+const { live } = document.querySelector("main").dataset;
+if (live) follow(live);
+if (document.querySelector("main[data-unfinished]")) setTimeout(askAgain, AGAIN_MS);

@@ -20,6 +20,7 @@ from lycosa.dedupe.comparison import Signature
 from lycosa.dedupe.groups import ContentGroups
 from lycosa.dedupe.memory import MemoryContentGroups
 from lycosa.errors import BackendLost, SettingsError
+from lycosa.figures import FilterFigures
 from lycosa.frontier.gathering import Gathering
 from lycosa.frontier.obeying import is_pardoned
 from lycosa.frontier.poison import readable_history
@@ -195,6 +196,10 @@ class RedisFrontier:
         released = await self._ownership.release([node]) + await self._lending.release(node)
         await self._contents.end_claims()
         return released
+
+    def filter_figures(self) -> FilterFigures | None:
+        """None: what is known is a set of the servers, which is asked itself."""
+        return None
 
     def counts(self) -> Counts:
         return self._overview.counts() if self._crawl else Counts()

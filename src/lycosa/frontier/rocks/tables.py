@@ -13,7 +13,7 @@ from rocksdict import ColumnFamily, WriteBatch
 
 from lycosa.dedupe.comparison import Signature
 from lycosa.dedupe.rocks import GroupPlanner, GroupTables
-from lycosa.figures import Durations
+from lycosa.figures import Durations, FilterFigures
 from lycosa.frontier.rocks.commit import GroupCommit
 from lycosa.frontier.rocks.database import Database
 from lycosa.frontier.rocks.known import KnownUrls, SeenMode
@@ -75,6 +75,10 @@ class RocksTables:
     def syncs(self) -> Durations:
         """How long the disk took."""
         return self._commit.syncs
+
+    def filter_figures(self) -> FilterFigures:
+        """How good the filter of known URLs is."""
+        return self._known.figures()
 
     async def close(self) -> None:
         try:
