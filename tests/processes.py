@@ -33,6 +33,8 @@ STARTERS = (
     "crawl/test_faults.py::*",
     "crawl/test_kill.py::*",
     "crawl/test_library.py::test_a_program_that_ends*",
+    "crawl/test_hooks.py::*outlive_kill_9*",
+    "crawl/test_logins.py::*over_kill_9*",
     "crawl/test_mending.py::*",
     "crawl/test_origins.py::*",
     "crawl/test_poison.py::*",

@@ -5,10 +5,13 @@ Hooks run in the workers, within the visit that they are called for: one that ra
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
+import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
@@ -26,11 +29,15 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 # It waits in the queue, and stands in the archive.
 MAX_REQUEST_BODY_BYTES = 1024**2
 MAX_TAG_CHARS = 1000
-MAX_ITEMS = 10_000
+MAX_ITEMS, MAX_LINKS = 10_000, 100_000
 
 
 class HookFailed(Exception):
     """A hook raised, or answered what it may not."""
+
+
+# Whatever ends a program or a task elsewhere ends but a visit here. Ctrl-C is not of the hook's making.
+_RAISED = (Exception, SystemExit, GeneratorExit, asyncio.CancelledError)
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -89,13 +96,13 @@ class PageView:
         self.text = page.text
         self.content = page.content
         self.links = list(links)
-        self._charset = page.charset
+        self.charset = page.charset
         self._base = page.base
 
     @cached_property
     def html(self) -> str:
         """The body as a text."""
-        declared = f"text/html; charset={self._charset}" if self._charset else ""
+        declared = f"text/html; charset={self.charset}" if self.charset else ""
         return decode(self.body, declared or self.headers.get("content-type", ""), "").text
 
     @cached_property
@@ -153,11 +160,24 @@ class Hooks(msgspec.Struct, frozen=True):
     on_request: OnRequest | None = None
     on_failure: OnFailure | None = None
 
+    def __post_init__(self) -> None:
+        for name in HOOK_NAMES:
+            if (hook := getattr(self, name)) is not None:
+                _check_hook(name, hook)
+
     def __bool__(self) -> bool:
         return any(getattr(self, name) for name in HOOK_NAMES)
 
 
 HOOK_NAMES = Hooks.__struct_fields__
+
+
+def _check_hook(name: str, hook: object) -> None:
+    """Raise a `SettingsError` for what could not be called, or would answer nothing before it is waited for."""
+    if not callable(hook):
+        raise SettingsError(f"hooks: {name} is no function")
+    if inspect.iscoroutinefunction(hook) or inspect.isasyncgenfunction(hook):
+        raise SettingsError(f"hooks: {name} is a coroutine: hooks are plain functions, in which nothing is waited for")
 
 
 def load_hooks(path: str) -> Hooks:
@@ -173,14 +193,15 @@ def load_hooks(path: str) -> Hooks:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except _RAISED as error:
         raise SettingsError(f"hooks: {path}: {type(error).__name__}: {error}") from error
     found = {name: hook for name in HOOK_NAMES if (hook := getattr(module, name, None)) is not None}
     if not found:
         raise SettingsError(f"hooks: {path}: it defines none of {', '.join(HOOK_NAMES)}")
-    if wrong := [name for name, hook in found.items() if not callable(hook)]:
-        raise SettingsError(f"hooks: {path}: {wrong[0]} is no function")
-    return Hooks(**found)
+    try:
+        return Hooks(**found)
+    except SettingsError as error:
+        raise SettingsError(str(error).replace("hooks:", f"hooks: {path}:", 1)) from None
 
 
 def yielded(hook: OnPage, view: PageView) -> tuple[list[Any], list[Request]]:
@@ -198,17 +219,28 @@ def yielded(hook: OnPage, view: PageView) -> tuple[list[Any], list[Request]]:
             if len(items) + len(requests) > MAX_ITEMS:
                 raise ValueError(f"more than {MAX_ITEMS:,} items and requests of one page")
         return items, requests
-    except Exception as error:
+    except _RAISED as error:
         raise HookFailed(f"on_page: {type(error).__name__}: {error}") from error
 
 
 def called(name: str, hook: Callable[..., Any], *arguments: Any) -> Any:
     """What a hook answers; raises `HookFailed`."""
     try:
-        answer = hook(*arguments)
-        return list(answer) if name == "on_links" else answer
-    except Exception as error:
+        return _links_of(hook(*arguments)) if name == "on_links" else hook(*arguments)
+    except _RAISED as error:
         raise HookFailed(f"{name}: {type(error).__name__}: {error}") from error
+
+
+def _links_of(answer: Iterable[Any]) -> list[str]:
+    if isinstance(answer, str):
+        raise TypeError("one text is no list of links")
+    links = list(islice(answer, MAX_LINKS + 1))
+    if len(links) > MAX_LINKS:
+        raise ValueError(f"more than {MAX_LINKS:,} links of one page")
+    for link in links:
+        if not isinstance(link, str):
+            raise TypeError(f"a link is a text, not {type(link).__name__}")
+    return links
 
 
 def encoded(items: Iterable[Any]) -> Items:

@@ -33,7 +33,7 @@ def lines_of(code: str) -> int:
 
 
 async def items_of(crawl: HandCrawl, seed: str, **settings: Any) -> list[Any]:
-    await crawl(seed, traps=False, **settings)
+    await crawl(seed, **settings)
     pages = sorted(crawl.pages.values(), key=lambda page: page.fetched_at)
     return [item for page in pages for item in page.items]
 
@@ -52,6 +52,13 @@ async def test_pages_with_a_next_link_by_rules_alone(web: HandWeb, crawl: HandCr
     assert await items_of(crawl, seed, site=tomllib.loads(rules)["site"]) == WANTED
     # Nothing but these pages was asked for.
     assert len(web.requests) == PAGES + 1
+
+
+async def test_a_page_for_each_author(web: HandWeb, crawl: HandCrawl) -> None:
+    (rules,) = blocks("scrapy", "authors")
+    items = await items_of(crawl, put_quotes(web), site=tomllib.loads(rules)["site"])
+    assert sorted(item["name"] for item in items) == sorted({quote.author for quote in QUOTES})
+    assert all(item["born"].endswith(", 1901") and "bread in spring" in item["life"] for item in items)
 
 
 async def test_data_in_a_script(web: HandWeb, crawl: HandCrawl, tmp_path: Path) -> None:
@@ -86,7 +93,7 @@ async def test_a_login_by_rules_alone(web: HandWeb, crawl: HandCrawl, monkeypatc
 
 
 @pytest.mark.parametrize(
-    ("ours", "theirs"), [("pages", 0), ("script", 1), ("scroll", 2), ("login", 3)]
+    ("ours", "theirs"), [("pages", 0), ("authors", 1), ("script", 2), ("scroll", 3), ("login", 4)]
 )  # fmt: skip
 def test_it_takes_fewer_lines_than_with_scrapy(ours: str, theirs: int) -> None:
     (code,) = blocks("scrapy", ours)
@@ -96,7 +103,7 @@ def test_it_takes_fewer_lines_than_with_scrapy(ours: str, theirs: int) -> None:
 @pytest.mark.parametrize("page", ["scrapy", "crawlee"])
 def test_the_code_of_others_is_python(page: str) -> None:
     codes = blocks(page, page)
-    assert len(codes) == {"scrapy": 4, "crawlee": 2}[page]
+    assert len(codes) == {"scrapy": 5, "crawlee": 2}[page]
     for code in codes:
         ast.parse(code)
 
@@ -112,7 +119,7 @@ async def test_the_programs_for_those_who_know_crawlee_run(
 
         def __init__(self, url: str, **settings: Any) -> None:
             assert url == f"http://{QUOTES_HOST}/"
-            super().__init__(seed, **{**hand_settings(web), "scope": "domain", "traps": False, **settings})
+            super().__init__(seed, **{**hand_settings(web), "scope": "domain", **settings})
 
     monkeypatch.setattr(lycosa, "Crawler", Nearby)
     (code,) = blocks("crawlee", name)

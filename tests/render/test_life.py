@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 
 from lycosa.model import RenderEnd, Response
@@ -32,7 +33,11 @@ def requests_of(body: str) -> PageRequests:
         "http://a.test/", 200, [("content-type", "text/html")], body.encode(), b"", b"", b"", "", "", 0.0, 0.0
     )
     fetcher = make_fetcher(Settings(), lambda: 0.0)
-    return PageRequests(response, fetcher, _nothing, SharedFiles(), max_requests=9, max_redirects=5, kinds=PLAIN_KINDS)
+
+    async def fetch(url: str, headers: Sequence[tuple[str, str]]) -> Response:
+        return await fetcher.fetch(url, headers=headers)
+
+    return PageRequests(response, fetch, _nothing, SharedFiles(), max_requests=9, max_redirects=5, kinds=PLAIN_KINDS)
 
 
 async def test_a_page_that_takes_too_much_memory_is_ended_and_the_next_is_shown(browser_program: str) -> None:

@@ -11,10 +11,10 @@ import turbohtml
 from turbohtml import Element
 
 from lycosa.page.content.dates import iso_date
+from lycosa.page.selected import Node, elements
 from lycosa.site_rules import Field, SiteRules, as_field
 
 Record = dict[str, Any]
-Node = turbohtml.Document | Element
 # A page says no more than this in records: what its selectors choose may overlap as often as they like.
 MAX_RECORDS, MAX_RECORD_CHARS = 10_000, 4_000_000
 _NUMBER = re.compile(r"[-+−]?\d[\d.,'’\u00a0\u202f ]*")
@@ -43,7 +43,7 @@ def records_of(tree: turbohtml.Document, base: str, rules: SiteRules) -> list[Re
         return []
     budget = _Budget()
     fields = {name: as_field(field) for name, field in rules.fields.items()}
-    return _records(tree.select(rules.each) if rules.each else [tree], fields, base, budget)
+    return _records(elements(tree, rules.each) if rules.each else [tree], fields, base, budget)
 
 
 def _records(nodes: list[Any], fields: Mapping[str, Field], base: str, budget: _Budget) -> list[Record]:
@@ -61,7 +61,7 @@ def _records(nodes: list[Any], fields: Mapping[str, Field], base: str, budget: _
 def _value(node: Node, field: Field, base: str, budget: _Budget) -> Any:
     if field.each:
         inner = {name: as_field(each) for name, each in field.fields.items()}
-        return _records(node.select(field.each), inner, base, budget)
+        return _records(elements(node, field.each), inner, base, budget)
     if field.is_list:
         values = []
         for chosen in _chosen(node, field):

@@ -12,11 +12,10 @@ import msgspec
 
 from lycosa.model import Page, RawLink, RenderCause, RenderEnd, Rendering, Response
 from lycosa.page.media import Media, media_of
-from lycosa.ports import Fetcher
 from lycosa.render.browser import Browser, Shown
 from lycosa.render.lessons import Lessons, has_gained
 from lycosa.render.need import has_scripts, need_of
-from lycosa.render.requests import MEDIA_KINDS, PLAIN_KINDS, PageRequests, SharedFiles
+from lycosa.render.requests import MEDIA_KINDS, PLAIN_KINDS, Fetch, PageRequests, SharedFiles
 from lycosa.url.canonical import NO_LIMITS, ParsedUrl, parse
 
 Mode = Literal["never", "auto", "always"]
@@ -33,7 +32,6 @@ class PageRenderer:
     def __init__(
         self,
         browser: Browser,
-        fetcher: Fetcher,
         permits: Callable[[str, ParsedUrl], Awaitable[bool]],
         mode_of: Callable[[str], Mode],
         *,
@@ -43,7 +41,6 @@ class PageRenderer:
         has_media: bool,
     ) -> None:
         self._browser = browser
-        self._fetcher = fetcher
         self._permits = permits
         self._mode_of = mode_of
         self._max_requests = max_requests
@@ -86,12 +83,12 @@ class PageRenderer:
         return None if cause is RenderCause.LEARNT and not has_scripts(response.body) else cause
 
     async def render(
-        self, response: Response, page: Page, cause: RenderCause, read: Callable[[bytes], Page]
+        self, response: Response, page: Page, cause: RenderCause, fetch: Fetch, read: Callable[[bytes], Page]
     ) -> tuple[Response, Page]:
-        """A response with what a browser made of it, and its page as `read` understands that."""
+        """A response with what a browser made of it, by what `fetch` brought, and its page as `read` understands it."""
         if cause is RenderCause.STATIC:
             return msgspec.structs.replace(response, rendering=Rendering(cause)), page
-        shown, resources, jumps = await self._show(response)
+        shown, resources, jumps = await self._show(response, fetch)
         html = shown.html.encode("utf-8", "replace")
         rendered = together(page, read(html), jumps) if html else led_on(page, jumps)
         gained, url = has_gained(page, rendered), _parsed(response.url)
@@ -106,12 +103,12 @@ class PageRenderer:
             html, rendered = b"", led_on(page, jumps)
         return msgspec.structs.replace(response, rendering=Rendering(cause, end, html, resources)), rendered
 
-    async def _show(self, response: Response) -> tuple[Shown, list[Response], list[str]]:
+    async def _show(self, response: Response, fetch: Fetch) -> tuple[Shown, list[Response], list[str]]:
         async with self._browser.place(self._wait_seconds) as has_place:
             if not has_place:
                 return Shown(RenderEnd.NO_PLACE), [], []
             for tries_left in reversed(range(MAX_TRIES)):
-                requests = self._requests(response)
+                requests = self._requests(response, fetch)
                 shown = await self._browser.show(response.url, requests)
                 if requests.trouble:
                     raise requests.trouble
@@ -119,10 +116,10 @@ class PageRenderer:
                     break
         return shown, requests.resources, requests.jumps
 
-    def _requests(self, response: Response) -> PageRequests:
+    def _requests(self, response: Response, fetch: Fetch) -> PageRequests:
         return PageRequests(
             response,
-            self._fetcher,
+            fetch,
             partial(self._permits, _parsed(response.url).host),
             self._shared,
             max_requests=self._max_requests,

@@ -1,6 +1,7 @@
-"""A site of quotations to learn scraping from: pages with a next link, authors, a login, a script, endless scrolling.
+"""A site of quotations to learn scraping from: pages with a next link, tags, authors, a login, a script, endless
+scrolling.
 
-Built like the site of a well-known tutorial, with sentences of our own.
+Built like the site of a well-known tutorial, with sentences of our own. What its scripts do works in a browser.
 """
 
 from __future__ import annotations
@@ -18,6 +19,45 @@ QUOTES_HOST = "quotes.toscrape.com"
 PER_PAGE = 10
 LOGIN = ("reader", "open-sesame")
 _TOKEN, _SESSION = "f00dcafe", "reader-is-here"
+# One quotation as the pages have it, made by a script.
+_SHOW = """
+function quoteOf(text, author, tags) {
+  const quote = document.createElement('div');
+  quote.className = 'quote';
+  quote.innerHTML =
+    '<span class="text"></span> <span>by <small class="author"></small></span><div class="tags">Tags: </div>';
+  quote.querySelector('.text').textContent = text;
+  quote.querySelector('.author').textContent = author;
+  for (const tag of tags) {
+    const link = document.createElement('a');
+    link.className = 'tag';
+    link.textContent = tag;
+    quote.querySelector('.tags').append(link, ' ');
+  }
+  return quote;
+}
+"""
+# More of them are asked for as often as somebody has come to the end of the page, and there are more.
+_SCROLL = (
+    _SHOW
+    + """
+let page = 1, isBusy = false, hasMore = true;
+async function more() {
+  const root = document.documentElement;
+  if (isBusy || !hasMore || window.scrollY + window.innerHeight < root.scrollHeight - 100) return;
+  isBusy = true;
+  const data = await (await fetch('/api/quotes?page=' + page)).json();
+  for (const each of data.quotes)
+    document.querySelector('.quotes').append(quoteOf(each.text, each.author, each.tags));
+  hasMore = data.has_next;
+  page += 1;
+  isBusy = false;
+}
+addEventListener('scroll', more);
+more();
+"""
+)
+_TALL = "<style>.quote { min-height: 200px }</style>"
 
 
 class Quote(NamedTuple):
@@ -58,9 +98,13 @@ def put_quotes(web: HandWeb, host: str = QUOTES_HOST) -> str:
         )
     for author in _AUTHORS:
         born = f"<p>Born <span class=author-born-date>March {len(author)}, 1901</span></p>"
-        web.page(f"http://{host}/author/{_slug(author)}", _page(f"<h3 class=author-title>{author}</h3>{born}"))
+        life = f"<div class=author-description>{author} wrote letters all winter, and sold bread in spring.</div>"
+        web.page(f"http://{host}/author/{_slug(author)}", _page(f"<h3 class=author-title>{author}</h3>{born}{life}"))
+    for tag in sorted({tag for quote in QUOTES for tag in quote.tags}):
+        web.page(f"http://{host}/tag/{tag}/", _page("\n".join(_quote(each) for each in QUOTES if tag in each.tags)))
     web.page(f"http://{host}/js/", _page(_script(1), _next("/js/page/2/", 1)))
-    web.page(f"http://{host}/scroll", _page("<div class=quotes></div><script src=/scroll.js></script>"))
+    web.page(f"http://{host}/scroll", _page(f"{_TALL}<div class=quotes></div><script src=/scroll.js></script>"))
+    web.page(f"http://{host}/scroll.js", _SCROLL, headers={"Content-Type": "text/javascript"})
     web.behave(f"http://{host}/login", _login)
     web.behave(f"http://{host}/members", _members)
     return web.page(f"http://{host}/", _page(_listing(1), _next("/page/2/", 1)))
@@ -85,7 +129,8 @@ def _quote(quote: Quote) -> str:
 
 def _script(number: int) -> str:
     data = [{"text": text, "author": {"name": author}, "tags": tags} for text, author, tags in _of_page(number)]
-    return f"<script>\n    var data = {json.dumps(data)};\n    for (var i in data) {{ show(data[i]); }}\n</script>"
+    show = "for (const {text, author, tags} of data) document.body.append(quoteOf(text, author.name, tags));"
+    return f"<script>\n    var data = {json.dumps(data)};\n{_SHOW}    {show}\n</script>"
 
 
 def _next(path: str, number: int) -> str:
