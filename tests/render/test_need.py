@@ -10,6 +10,8 @@ from lycosa.render.lessons import LOOK_AGAIN_EVERY, TRIES_PER_HOST, TRIES_PER_TE
 from lycosa.render.need import has_scripts, need_of
 from lycosa.settings import Settings
 
+from .. import suites
+
 WORDS = "Nobody who has seen the harbour in the morning forgets the colour of its boats. "
 MENU = "".join(f'<a href="/{name}">{name}</a> ' for name in ("home", "news", "about", "contact", "legal"))
 STATISTICS = "<script async src=/stats.js></script><script>window.dataLayer = []; stats('page');</script>"
@@ -33,6 +35,14 @@ def need(html: str, content_type: str = "text/html") -> RenderCause | None:
             RenderCause.NOSCRIPT,
         ),
         ("<p>Loading…</p><script src=/a.js></script>", RenderCause.NO_TEXT),
+        (
+            "<h1>All that we have</h1><p>One moment, please.</p><ul></ul><script src=/a.js></script>",
+            RenderCause.NO_TEXT,
+        ),
+        (
+            f'<p>{WORDS * 8}</p><div id="root"></div><p>We use cookies.</p><script src=/a.js></script>',
+            RenderCause.EMPTY_ROOT,
+        ),
         (f"{MENU}<script>{'draw(1); ' * 500}</script>", RenderCause.SCRIPTS),
     ],
 )
@@ -50,6 +60,8 @@ def test_pages_that_are_empty_without_scripts(html: str, cause: RenderCause) -> 
         f'{MENU}<div id="root"><p>{WORDS * 10}</p></div><script>hydrate({"1," * 600})</script>{STATISTICS}',
         f"{MENU}<p>{WORDS * 10}</p><noscript>This map needs JavaScript.</noscript>{STATISTICS}",
         f"{MENU}<p>Not found.</p>{STATISTICS}",
+        f"<h1>Thank you</h1><p>We have your letter, and will answer.</p>{STATISTICS}",
+        f"{MENU}<p>{WORDS * 9}</p><script>{'track(1); ' * 1000}</script>",
         f'{MENU}<p>{WORDS}</p><script type="application/ld+json">{"{}" * 2000}</script>',
         f'{MENU}<p>{WORDS}</p><script type="text/template">{"<p>" * 2000}</script>',
         f'{MENU}<noscript><img src="/pixel"></noscript><p>{WORDS}</p>{STATISTICS}',
@@ -57,6 +69,21 @@ def test_pages_that_are_empty_without_scripts(html: str, cause: RenderCause) -> 
 )
 def test_ordinary_pages_start_no_browser(html: str) -> None:
     assert need(f"<!doctype html><html><head><title>t</title></head><body>{html}</body></html>") is None
+
+
+def test_hardly_any_page_of_the_open_web_starts_the_browser() -> None:
+    """Pages of all kinds, as they were fetched, from the sets that main content is measured on."""
+    parser, pages, started = PageParser(Settings(), "lycosa"), 0, []
+    for place in sorted({path.parent.name for path in suites.COPIES.glob("extraction/*/html.jsonl.xz")}):
+        for row in suites.pages(place):
+            html = row["html"].encode()
+            page = parser.parse(html, "text/html; charset=utf-8", url="http://a.test/")
+            pages += 1
+            if need_of("text/html", html, page):
+                started.append((place, len(page.text)))
+    assert pages >= 120
+    assert len(started) <= 0.05 * pages
+    assert [each for each in started if each[1] > 0] == [], "those that do are empty"
 
 
 def test_only_html_is_rendered() -> None:
