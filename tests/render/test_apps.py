@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from lycosa.cli.main import main
-from lycosa.simweb import HandWeb
+from lycosa.settings import from_values
+from lycosa.simweb import HandWeb, ServedExchange
 from lycosa.simweb.apps import SHELL, put_shop
+from lycosa.simweb.http import make_reply
+from lycosa.simweb.quotes import PAGES, QUOTES_HOST, put_quotes
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.read import page_at, response_of_visit
 from lycosa.wiring.worker import page_reader
 
 from ..crawl import evidence
 from ..crawl.conftest import HandCrawl
+from ..crawl.test_logins import is_known
+from ..crawl.test_quotes import WANTED, blocks
 
 pytestmark = pytest.mark.usefixtures("browser_program")
 WORDS = "Nobody who has seen the harbour in the morning forgets the colour of its boats, or the noise of the gulls. "
@@ -121,3 +127,79 @@ async def test_an_application_built_with_vue_is_crawled_whole(web: HandWeb, craw
         assert (row["outcome"], row["rendered"], row["title"]) == ("stored", "whole", f"Talk {talk['id']}")
         assert f"{WORDS}{talk['id']}" in row["text"]
     assert [request.path for request in web.requests].count("/talks.js") == 1
+
+
+class Members:
+    """A site that is an application, and for members: whoever is not known is sent to a form."""
+
+    FORM = "<form method=post action=/login><input name=user><input type=password name=password></form>"
+    # It is told what it may see, whatever it tries besides: to end the session, to tell others who we are.
+    SCRIPT = """
+      (async () => {
+        await fetch('/logout').catch(() => 0);
+        fetch('%s?' + encodeURIComponent(document.cookie)).catch(() => 0);
+        const data = await (await fetch('/api' + location.pathname)).json();
+        document.title = data.title;
+        document.getElementById('app').innerHTML = `<p>${data.text}</p><a href=${data.further}>further</a>`;
+      })();
+    """
+
+    def __init__(self, web: HandWeb) -> None:
+        self.asked: list[str] = []
+        self.heard = ""
+        self.script = self.SCRIPT % web.url("spy.test")
+        web.behave_host("members.test", self.serve)
+        web.behave_host("spy.test", self.hear)
+
+    async def hear(self, exchange: ServedExchange) -> None:
+        self.heard += exchange.ask.target + str(dict(exchange.ask.headers))
+        exchange.reply(make_reply(404, b"", {}))
+
+    async def serve(self, exchange: ServedExchange) -> None:
+        ask, html = exchange.ask, {"Content-Type": "text/html"}
+        self.asked.append(f"{ask.method} {ask.target}")
+        if ask.target == "/login":
+            answer = make_reply(200, self.FORM.encode(), html)
+            if ask.method == "POST":
+                answer = make_reply(303, b"", {"Location": "/", "Set-Cookie": "sid=secretsession; Path=/"})
+        elif "sid=secretsession" not in ask.headers.get("cookie", ""):
+            answer = make_reply(302, b"", {"Location": "/login"})
+        elif ask.target.startswith("/api"):
+            number = len(ask.target)
+            said = {"title": f"Number {number}", "text": f"For members: {number}", "further": "/x"}
+            answer = make_reply(200, json.dumps(said).encode(), {"Content-Type": "application/json"})
+        elif ask.target == "/app.js":
+            answer = make_reply(200, self.script.encode(), {"Content-Type": "text/javascript"})
+        else:
+            answer = make_reply(200, SHELL.replace("/assets", "").encode(), html)
+        exchange.reply(answer)
+
+
+async def test_what_a_browser_asks_for_is_asked_as_who_we_are(
+    web: HandWeb, crawl: HandCrawl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of one crawl: an application for members, and the pages of the tutorial that are made by scripts."""
+    monkeypatch.setenv("PASSWORD", "open-sesame")
+    members = Members(web)
+    put_quotes(web)
+    login = {"form": "/login", "user": "me", "password": "env:PASSWORD"}
+    (rules,) = blocks("scrapy", "pages")
+    site = from_values({"site": {"members.test": {"login": login}, **tomllib.loads(rules)["site"]}}).site
+    seeds = [web.url("members.test"), web.url(QUOTES_HOST, "/js/"), web.url(QUOTES_HOST, "/scroll")]
+    await crawl(*seeds, site=site, render="auto", render_scrolls=PAGES)
+    texts = {page.title: page.text for page in crawl.pages.values() if "members.test" in page.url}
+    assert {title: text.split("\n")[0] for title, text in texts.items()} == {
+        f"Number {number}": f"For members: {number}" for number in (5, 6)
+    }
+    assert members.asked.count("POST /login") == 1
+    assert "GET /logout" not in members.asked
+    assert members.heard.count("/robots.txt") == 1
+    assert "GET" not in members.heard
+    for secret in ("secretsession", "open-sesame"):
+        assert secret not in members.heard
+        assert not is_known(secret, crawl.folder)
+    # A session is no page's, and no cookie of it is seen by scripts.
+    items = {page.url: page.items for page in crawl.pages.values() if QUOTES_HOST in page.url}
+    assert items.pop(web.url(QUOTES_HOST, "/scroll")) == WANTED
+    listed = sorted(items.items(), key=lambda each: each[0].rpartition("page/")[2])
+    assert sorted(map(str, (item for _, found in listed for item in found))) == sorted(map(str, WANTED))

@@ -347,6 +347,7 @@ class _Shower:
         """Return when the page is at rest, or is to wait for no longer."""
         loop = asyncio.get_running_loop()
         last: object = None
+        scrolled_at: object = None
         quiet_since = loop.time()
         while loop.time() < until:
             await asyncio.sleep(LOOK_SECONDS)
@@ -360,11 +361,12 @@ class _Shower:
             if requests.open or state is None or state != last or state[0] != "complete":
                 last, quiet_since = state, now
             elif now - quiet_since >= QUIET_SECONDS:
-                if not self._scrolls:
+                if not self._scrolls or state == scrolled_at:
                     return RenderEnd.REQUESTS if requests.is_too_much else RenderEnd.WHOLE
                 self._scrolls -= 1
-                quiet_since = now
+                quiet_since, scrolled_at = now, state
                 await self._evaluate(_SCROLL, ANSWER_SECONDS)
+        self._requests.is_short_of_time = self._requests.open > 0
         return RenderEnd.TIME
 
     async def _snapshot(self, end: RenderEnd) -> Shown:

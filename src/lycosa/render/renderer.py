@@ -19,7 +19,8 @@ from lycosa.render.requests import MEDIA_KINDS, PLAIN_KINDS, Fetch, PageRequests
 from lycosa.url.canonical import NO_LIMITS, ParsedUrl, parse
 
 Mode = Literal["never", "auto", "always"]
-# A page whose browser was ended for another's sake is shown once more.
+# A page whose browser was ended for another's sake is shown once more; so is one that waited for its many files until
+# its time was over, since those that came are at hand by then.
 MAX_TRIES = 2
 # Of the time that a lease lasts, how much a page may wait for its place in the browser; of pages that were known to
 # need it, how many are fetched for each place; and after how long a visit that waits to be one of them is put back.
@@ -107,14 +108,16 @@ class PageRenderer:
         async with self._browser.place(self._wait_seconds) as has_place:
             if not has_place:
                 return Shown(RenderEnd.NO_PLACE), [], []
+            resources = list[Response]()
             for tries_left in reversed(range(MAX_TRIES)):
                 requests = self._requests(response, fetch)
                 shown = await self._browser.show(response.url, requests)
+                resources += requests.resources
                 if requests.trouble:
                     raise requests.trouble
-                if not (shown.has_company and tries_left):
+                if not (tries_left and (shown.has_company or (requests.is_short_of_time and requests.resources))):
                     break
-        return shown, requests.resources, requests.jumps
+        return shown, resources, requests.jumps
 
     def _requests(self, response: Response, fetch: Fetch) -> PageRequests:
         return PageRequests(

@@ -115,6 +115,7 @@ class PageRequests:
         self.open = 0
         self.is_too_much = False  # something was refused since there had been so many before
         self.is_flood = False
+        self.is_short_of_time = False  # when its time was over it was still waiting for what it had asked for
         self.resources: list[Response] = []
         self.jumps: list[str] = []  # where the page wanted to lead whoever looks at it
         self.trouble: BackendLost | NoNetwork | None = None
