@@ -1,5 +1,5 @@
-"""A site of quotations to learn scraping from: pages with a next link, tags, authors, a login, a script, endless
-scrolling.
+"""A site of quotations to learn scraping from: pages with a next link, tags, authors, a login, a search, a script,
+endless scrolling.
 
 Built like the site of a well-known tutorial, with sentences of our own. What its scripts do works in a browser.
 """
@@ -18,6 +18,7 @@ from .server import ServedExchange
 QUOTES_HOST = "quotes.toscrape.com"
 PER_PAGE = 10
 LOGIN = ("reader", "open-sesame")
+_HTML = {"Content-Type": "text/html; charset=utf-8"}
 _TOKEN, _SESSION = "f00dcafe", "reader-is-here"
 # One quotation as the pages have it, made by a script.
 _SHOW = """
@@ -107,6 +108,7 @@ def put_quotes(web: HandWeb, host: str = QUOTES_HOST) -> str:
     web.page(f"http://{host}/scroll.js", _SCROLL, headers={"Content-Type": "text/javascript"})
     web.behave(f"http://{host}/login", _login)
     web.behave(f"http://{host}/members", _members)
+    web.behave(f"http://{host}/search", _search)
     return web.page(f"http://{host}/", _page(_listing(1), _next("/page/2/", 1)))
 
 
@@ -148,24 +150,36 @@ def _slug(author: str) -> str:
 
 async def _login(exchange: ServedExchange) -> None:
     """A form with a token; whoever sends the right words is known by a cookie from then on."""
-    form = (
-        f'<form action="/login" method="post"><input type="hidden" name="csrf_token" value="{_TOKEN}">'
-        '<input name="username"><input type="password" name="password"><input type="submit" value="Login"></form>'
-    )
-    html = {"Content-Type": "text/html; charset=utf-8"}
+    form = _form("/login", '<input name="username"><input type="password" name="password">')
     if exchange.ask.method != "POST":
-        exchange.reply(make_reply(200, _page(form).encode(), html))
+        exchange.reply(make_reply(200, _page(form).encode(), _HTML))
         return
-    said = {name: values[0] for name, values in parse_qs(exchange.ask.body.decode()).items()}
+    said = _said(exchange)
     if (said.get("username"), said.get("password"), said.get("csrf_token")) != (*LOGIN, _TOKEN):
-        exchange.reply(make_reply(403, _page("<p>Wrong words.").encode(), html))
+        exchange.reply(make_reply(403, _page("<p>Wrong words.").encode(), _HTML))
         return
     cookie = {"Location": "/members", "Set-Cookie": f"session={_SESSION}; Path=/; HttpOnly"}
     exchange.reply(make_reply(302, b"", cookie))
 
 
+async def _search(exchange: ServedExchange) -> None:
+    """A form with a token, whose answer is what one author said."""
+    main = _form("/search", '<input name="author">')
+    if exchange.ask.method == "POST" and (said := _said(exchange)).get("csrf_token") == _TOKEN:
+        main += "\n".join(_quote(quote) for quote in QUOTES if quote.author == said.get("author"))
+    exchange.reply(make_reply(200, _page(main).encode(), _HTML))
+
+
+def _form(action: str, fields: str) -> str:
+    token = f'<input type="hidden" name="csrf_token" value="{_TOKEN}">'
+    return f'<form action="{action}" method="post">{token}{fields}<input type="submit" value="Go"></form>'
+
+
+def _said(exchange: ServedExchange) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(exchange.ask.body.decode()).items()}
+
+
 async def _members(exchange: ServedExchange) -> None:
     is_known = f"session={_SESSION}" in exchange.ask.headers.get("cookie", "")
     main = "<p class=welcome>Welcome, reader" if is_known else "<p>Please log in."
-    html = {"Content-Type": "text/html; charset=utf-8"}
-    exchange.reply(make_reply(200 if is_known else 401, _page(main).encode(), html))
+    exchange.reply(make_reply(200 if is_known else 401, _page(main).encode(), _HTML))
