@@ -116,9 +116,7 @@ LOGIN_HELP: dict[str, str] = {name: hint.__metadata__[-1] for name, hint in Logi
 RULE_HELP: dict[str, str] = {name: hint.__metadata__[-1] for name, hint in SiteRules.__annotations__.items()}
 FIELD_HELP: dict[str, str] = {name: hint.__metadata__[-1] for name, hint in Field.__annotations__.items()}
 # What is decided for a host as a whole, before any of its URLs is known.
-OF_HOSTS = frozenset(
-    {"delay_seconds", "revisit_seconds", "connections", "robots", "proxy", "scope", "include", "exclude", "drop"}
-)
+OF_HOSTS = frozenset({"delay_seconds", "connections", "robots", "proxy", "scope", "include", "exclude", "drop"})
 # What holds for the host that is named and not for those below it: credentials, and what only its owner may say.
 OF_NAMED_HOSTS = frozenset({"connections", "robots", "headers", "cookies", "login"})
 
@@ -277,6 +275,12 @@ def ignores_robots(rules: Mapping[str, SiteRules]) -> frozenset[str]:
     """The hosts whose robots.txt is read and not obeyed."""
     said = SiteTable(rules).named_hosts("robots")
     return frozenset(host for host, robots in said.items() if robots == "ignore")
+
+
+def intervals_of(places: Mapping[str, float]) -> Callable[[str], float | None]:
+    """How soon the page of a URL is visited again, where its place says so."""
+    table = SiteTable({place: SiteRules(revisit_seconds=seconds) for place, seconds in places.items()})
+    return lambda url: table.of(url).revisit_seconds
 
 
 def any_origin(_: str) -> bool:

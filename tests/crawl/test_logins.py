@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
+import pyarrow.parquet as pq
 import pytest
 
 from lycosa import Crawler, MissedPage
@@ -138,6 +139,8 @@ def bytes_of(folder: Path) -> Iterator[bytes]:
             yield raw
             if path.suffix == ".gz":
                 yield gzip.decompress(raw)
+            if path.suffix == ".parquet":
+                yield repr(pq.read_table(path).to_pylist()).encode()
 
 
 def is_known(secret: str, folder: Path) -> bool:
