@@ -81,7 +81,49 @@ def request_facts(request: Request) -> str:
     return f"{request.method} {request.url}{tag}"
 
 
-class PageView:
+class PageTree:
+    """What selectors find on a page. Whoever is one says what its text is, and what its URLs are relative to."""
+
+    body: bytes
+
+    @property
+    def html(self) -> str:
+        """The page as a text: as a browser showed it, if one did."""
+        raise NotImplementedError
+
+    @property
+    def base(self) -> str:
+        """What the URLs on this page are relative to."""
+        raise NotImplementedError
+
+    @cached_property
+    def tree(self) -> turbohtml.Document:
+        """The tree of the page; changing it changes nothing of what is kept."""
+        return turbohtml.parse(self.html, positions=False)
+
+    def css(self, selector: str) -> list[turbohtml.Element]:
+        """The elements that a CSS selector finds."""
+        return list(self.tree.select(selector))
+
+    def xpath(self, expression: str) -> Any:
+        """What an XPath expression comes to: elements, texts, or one value."""
+        return self.tree.xpath(expression)
+
+    def json(self) -> Any:
+        """The body, which is JSON."""
+        return msgspec.json.decode(self.body)
+
+    def url_of(self, href: str) -> str:
+        """Where an href on this page leads."""
+        return urljoin(self.base, href)
+
+
+def text_of(body: bytes, charset: str, content_type: str) -> str:
+    """A body as the text that it was read as."""
+    return decode(body, f"text/html; charset={charset}" if charset else content_type, "").text
+
+
+class PageView(PageTree):
     """A page as hooks see it: what was read of it, and its tree."""
 
     def __init__(self, target: Target, response: Response, page: Page, links: Sequence[str] = ()) -> None:
@@ -101,35 +143,11 @@ class PageView:
 
     @cached_property
     def html(self) -> str:
-        """The body as a text."""
-        declared = f"text/html; charset={self.charset}" if self.charset else ""
-        return decode(self.body, declared or self.headers.get("content-type", ""), "").text
-
-    @cached_property
-    def tree(self) -> turbohtml.Document:
-        """The tree of the page; changing it changes nothing of what is kept."""
-        return turbohtml.parse(self.html, positions=False)
+        return text_of(self.body, self.charset, self.headers.get("content-type", ""))
 
     @property
     def base(self) -> str:
-        """What the URLs on this page are relative to."""
         return urljoin(self.url, self._base) if self._base else self.url
-
-    def css(self, selector: str) -> list[turbohtml.Element]:
-        """The elements that a CSS selector finds."""
-        return list(self.tree.select(selector))
-
-    def xpath(self, expression: str) -> Any:
-        """What an XPath expression comes to: elements, texts, or one value."""
-        return self.tree.xpath(expression)
-
-    def json(self) -> Any:
-        """The body, which is JSON."""
-        return msgspec.json.decode(self.body)
-
-    def url_of(self, href: str) -> str:
-        """Where an href on this page leads."""
-        return urljoin(self.base, href)
 
     def records(self, rules: SiteRules) -> list[dict[str, Any]]:
         """The records that rules of a site make of it."""

@@ -187,6 +187,7 @@ async def test_what_a_browser_asks_for_is_asked_as_who_we_are(
     site = from_values({"site": {"members.test": {"login": login}, **tomllib.loads(rules)["site"]}}).site
     seeds = [web.url("members.test"), web.url(QUOTES_HOST, "/js/"), web.url(QUOTES_HOST, "/scroll")]
     await crawl(*seeds, site=site, render="auto", render_scrolls=PAGES)
+    assert [each.text for each in crawl.pages[web.url("members.test")].css("#app p")] == ["For members: 5"]
     texts = {page.title: page.text for page in crawl.pages.values() if "members.test" in page.url}
     assert {title: text.split("\n")[0] for title, text in texts.items()} == {
         f"Number {number}": f"For members: {number}" for number in (5, 6)
