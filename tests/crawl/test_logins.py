@@ -44,7 +44,7 @@ class Forum:
         self.accepts = True
         self.topics = TOPICS
         self.refused: tuple[str, ...] = ()  # pages for others
-        self.is_polite = False  # says where the form is, instead of leading there
+        self.says_where = 0  # with which status it says where the form is, instead of leading there
         self.served = 0
         self.news = asyncio.Event()
         web.behave_host(host, self.serve)
@@ -67,8 +67,8 @@ class Forum:
             self.logged_out += 1
             self.sessions.clear()
         if sid not in self.sessions or path.startswith("/admin"):
-            if self.is_polite:
-                return self.page('<p>您还没有登录。<a href="/login.php">登录</a>')
+            if self.says_where:
+                return self.page('<p>您还没有登录。<a href="/login.php">登录</a>', status=self.says_where)
             return make_reply(302, b"", {"Location": f"/login.php?next={path}"})
         if self.ends_after:
             self.left -= 1
@@ -108,9 +108,9 @@ class Forum:
         return make_reply(302, b"", {"Location": "/", "Set-Cookie": f"sid={sid}; Path=/; HttpOnly"})
 
     @staticmethod
-    def page(text: str, headers: dict[str, str] | None = None) -> Reply:
+    def page(text: str, headers: dict[str, str] | None = None, status: int = 200) -> Reply:
         fields = {"Content-Type": "text/html; charset=gbk", **(headers or {})}
-        return make_reply(200, text.encode("gbk"), fields)
+        return make_reply(status, text.encode("gbk"), fields)
 
 
 @pytest.fixture
@@ -339,17 +339,20 @@ async def test_sessions_are_begun_anew_however_often_they_end_beside_pages_for_o
 
 
 @pytest.mark.usefixtures("secrets")
-@pytest.mark.parametrize("success", ["你好", ""])
+@pytest.mark.parametrize(("status", "success"), [(200, "你好"), (403, "你好"), (403, ""), (401, ""), (200, "")])
 async def test_a_page_that_asks_to_log_in_is_told_by_what_only_members_see(
-    web: HandWeb, space: Path, success: str
+    web: HandWeb, space: Path, status: int, success: str
 ) -> None:
     forum = Forum(web)
-    forum.is_polite, forum.ends_after = True, 4
+    forum.says_where, forum.ends_after = status, 4
     found = await crawl(web, forum.seed, space / "crawl", by_form(success=success))
     strangers = [url for url, text in found.items() if "您还没有登录" in text]
-    # Without such a pattern nobody can know: the page is what a stranger sees of it.
-    assert bool(strangers) is not bool(success)
-    assert len(found) == TOPICS + 1 or not success
+    if (status, success) == (200, ""):
+        # Nobody can know: the page is what a stranger sees of it.
+        assert strangers
+        return
+    assert strangers == []
+    assert len(found) == TOPICS + 1
 
 
 @pytest.mark.parametrize(

@@ -220,13 +220,14 @@ class Logins:
             return _leads_to_login(urljoin(url, response.header("location")), session)
         if response.status == 401:
             return True
-        if response.status != 200:
+        if response.status not in (200, 403):
             return False
-        if session.success is None:
-            return _has_login_form(response)
+        shows_form = _has_login_form(response)
+        if response.status == 403 or session.success:
+            # What says no, or says nothing that only those hear who are known, and where to log in.
+            shows_form = shows_form or _names(session.form_url, response.body)
         # A page with a small form for those who are not known shows its own text all the same.
-        asks = _has_login_form(response) or _names(session.form_url, response.body)
-        return asks and not self._is_welcome(session, response)
+        return shows_form and not (session.success and self._is_welcome(session, response))
 
     # ---- logging in
 
