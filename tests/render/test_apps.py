@@ -18,6 +18,7 @@ from lycosa.store.folder import CrawlFolder
 from lycosa.store.read import page_at, response_of_visit
 from lycosa.wiring.worker import page_reader
 
+from .. import suites
 from ..crawl import evidence
 from ..crawl.conftest import HandCrawl
 from ..crawl.test_logins import is_known
@@ -28,7 +29,21 @@ WORDS = "Nobody who has seen the harbour in the morning forgets the colour of it
 STATISTICS = "<script>window.q = window.q || []; q.push(['visit', Date.now()]);</script>"
 
 
-TALKS = Path(__file__).parents[1] / "data" / "apps" / "talks.min.js"
+APPS = suites.COPIES / "apps"
+TALKS = APPS / "talks.min.js"
+DATA, JAVASCRIPT = {"Content-Type": "application/json"}, {"Content-Type": "text/javascript"}
+
+
+# What stands on ordinary pages beside their text.
+BESIDE = (
+    "",
+    f"<script>{'track(1); ' * 300}</script>",
+    "<noscript><img src=/pixel.gif></noscript>",
+    "<noscript>This map needs JavaScript.</noscript><div id=map></div>",
+    f'<script type="application/ld+json">{{"a": "{WORDS * 20}"}}</script>',
+    "<iframe src=https://video.example.com/></iframe><div class=ad></div>",
+    "<div id=cookies></div><script src=/consent.js></script><my-widget></my-widget>",
+)
 
 
 def article(number: int, count: int) -> str:
@@ -36,7 +51,7 @@ def article(number: int, count: int) -> str:
     links = "".join(f'<a href="/page/{other}">Page {other}</a> ' for other in range(count))
     return (
         f"<!doctype html><html><head><title>Page {number}</title>{STATISTICS}<script src=/menu.js></script></head>"
-        f"<body>{links}<p>{number}. {WORDS * (2 + number % 9)}</p></body></html>"
+        f"<body>{links}<p>{number}. {WORDS * (2 + number % 9)}</p>{BESIDE[number % len(BESIDE)]}</body></html>"
     )
 
 
@@ -111,22 +126,46 @@ async def test_a_rendered_page_is_shown_by_the_commands(
     assert b"empty element where scripts put the page" in capsysbinary.readouterr().out
 
 
-async def test_an_application_built_with_vue_is_crawled_whole(web: HandWeb, crawl: HandCrawl) -> None:
-    talks = [{"id": number, "title": f"Talk number {number}"} for number in range(1, 5)]
-    data = {"Content-Type": "application/json"}
+def put_talks(web: HandWeb) -> dict[str, str]:
+    """An application built with Vue: one file that has all of it. The title of each page, by its URL."""
     shell = '<!doctype html><html><body><div id="app"></div><script src="/talks.js"></script></body></html>'
-    web.page("http://talks.test/talks.js", TALKS.read_bytes(), headers={"Content-Type": "text/javascript"})
-    web.page("http://talks.test/api/talks.json", json.dumps(talks), headers=data)
+    talks = [{"id": number, "title": f"Talk number {number}"} for number in range(1, 5)]
+    web.page("http://talks.test/talks.js", TALKS.read_bytes(), headers=JAVASCRIPT)
+    web.page("http://talks.test/api/talks.json", json.dumps(talks), headers=DATA)
+    titles = {web.page("http://talks.test/", shell): "Talks"}
     for talk in talks:
         said = talk | {"summary": f"{WORDS}{talk['id']}"}
-        web.page(f"http://talks.test/api/talk/{talk['id']}.json", json.dumps(said), headers=data)
-        web.page(f"http://talks.test/talk/{talk['id']}", shell)
-    await crawl(web.page("http://talks.test/", shell), render="auto")
-    for talk in talks:
-        row = crawl.row(web.url("talks.test", f"/talk/{talk['id']}"))
-        assert (row["outcome"], row["rendered"], row["title"]) == ("stored", "whole", f"Talk {talk['id']}")
-        assert f"{WORDS}{talk['id']}" in row["text"]
-    assert [request.path for request in web.requests].count("/talks.js") == 1
+        web.page(f"http://talks.test/api/talk/{talk['id']}.json", json.dumps(said), headers=DATA)
+        titles[web.page(f"http://talks.test/talk/{talk['id']}", shell)] = f"Talk {talk['id']}"
+    return titles
+
+
+def put_plants(web: HandWeb) -> dict[str, str]:
+    """An application built with React and Vite: modules, one of which is loaded by pages that need it."""
+    built = APPS / "plants" / "built"
+    shell = (built / "index.html").read_text()
+    web.page("http://plants.test/assets/index.js", suites.read(built / "index.js.xz"), headers=JAVASCRIPT)
+    web.page("http://plants.test/assets/plant.js", (built / "plant.js").read_bytes(), headers=JAVASCRIPT)
+    web.page("http://plants.test/assets/index.css", "body { color: #222 }", headers={"Content-Type": "text/css"})
+    plants = [{"id": number, "name": f"Plant number {number}"} for number in range(1, 4)]
+    web.page("http://plants.test/api/plants.json", json.dumps(plants), headers=DATA)
+    titles = {web.page("http://plants.test/", shell): "Plants"}
+    for plant in plants:
+        said = plant | {"text": f"{WORDS}{plant['id']}"}
+        web.page(f"http://plants.test/api/plant/{plant['id']}.json", json.dumps(said), headers=DATA)
+        titles[web.page(f"http://plants.test/plant/{plant['id']}", shell)] = str(plant["name"])
+    return titles
+
+
+async def test_applications_built_with_frameworks_are_crawled_whole(web: HandWeb, crawl: HandCrawl) -> None:
+    titles = put_talks(web) | put_plants(web)
+    await crawl(web.url("talks.test"), web.url("plants.test"), render="auto")
+    rows = {row["url"]: row for row in crawl.rows() if row["outcome"] == "stored"}
+    assert {url: row["title"] for url, row in rows.items()} == titles
+    assert {row["rendered"] for row in rows.values()} == {"whole"}
+    assert all(WORDS + url[-1] in row["text"] for url, row in rows.items() if not url.endswith("/"))
+    asked = [request.path for request in web.requests]
+    assert [asked.count(path) for path in ("/talks.js", "/assets/index.js", "/assets/plant.js")] == [1, 1, 1]
 
 
 class Members:
