@@ -145,5 +145,18 @@ def test_pages_of_a_kind_for_which_it_did_something_are_rendered_whatever_they_l
     assert lessons.decide("a.test", "/item/2", RenderCause.NO_TEXT) is RenderCause.NO_TEXT
     assert lessons.decide("a.test", "/about", None) is None
     for number in range(3, 6):
-        lessons.learn("a.test", f"/item/{number}", has_gained=False)
+        lessons.learn("a.test", f"/item/{number}", has_gained=False, is_plain=True)
     assert lessons.decide("a.test", "/item/9", None) is None, "what it did once was not of its kind"
+
+
+def test_ordinary_pages_among_applications_of_their_kind_are_left_alone() -> None:
+    """Every third page is an application; the others are what they look like."""
+    lessons, started = Lessons(), 0
+    for number in range(300):
+        is_empty = number % 3 == 0
+        cause = lessons.decide("a.test", f"/page/{number}", RenderCause.EMPTY_ROOT if is_empty else None)
+        assert cause or not is_empty
+        started += bool(cause) and not is_empty
+        if cause:
+            lessons.learn("a.test", f"/page/{number}", has_gained=is_empty, is_plain=cause is RenderCause.LEARNT)
+    assert started == TRIES_PER_TEMPLATE

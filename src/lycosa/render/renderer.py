@@ -94,7 +94,8 @@ class PageRenderer:
         rendered = together(page, read(html), jumps) if html else led_on(page, jumps)
         gained, url = has_gained(page, rendered), _parsed(response.url)
         if shown.end is not RenderEnd.NO_PLACE:
-            self._lessons.learn(url.host, url.path_and_query, has_gained=gained)
+            is_plain = cause is RenderCause.LEARNT
+            self._lessons.learn(url.host, url.path_and_query, has_gained=gained, is_plain=is_plain)
         end = shown.end
         if not gained and cause is not RenderCause.ALWAYS:
             html, rendered = b"", page
