@@ -261,8 +261,12 @@ async def test_tokens_passwords_and_cookie_files_come_with_every_request(
         ask = exchange.ask
         if ask.target == "/robots.txt":
             assert not {"authorization", "cookie"} & set(ask.headers)
+        elif ask.target == "/away":
+            exchange.reply(make_reply(307, b"", {"Location": web.url("n.test", f"/from-{ask.name}")}))
+            return
         else:
             sent[ask.name] = ask.headers
+            assert ask.name != "n.test" or not {"authorization", "cookie"} & set(ask.headers)
         exchange.reply(make_reply(200, b"<p>x", {"Content-Type": "text/html"}))
 
     for host in ("t.test", "p.test", "c.test", "n.test"):
@@ -278,12 +282,13 @@ async def test_tokens_passwords_and_cookie_files_come_with_every_request(
     ).site
     settings = {**hand_settings(web), "site": site}
     seeds = [web.url(host) for host in ("t.test", "p.test", "c.test", "n.test")]
+    seeds += [web.url(host, "/away") for host in ("t.test", "p.test", "c.test")]
     async for _ in Crawler(seeds, folder=space / "crawl", **settings):
         pass
     assert sent["t.test"]["authorization"] == "Bearer tok-en"
     assert sent["p.test"]["authorization"] == "Basic " + b64encode(b"me:pa:ss").decode()
     assert sent["c.test"]["cookie"] == "sid=abc; a=b"
-    assert not {"authorization", "cookie"} & set(sent["n.test"])
+    assert sum(url.startswith(web.url("n.test", "/from-")) for url in web.requested_urls) == 3
     for secret in ("tok-en", "pa:ss", b64encode(b"me:pa:ss").decode()):
         assert not is_known(secret, space / "crawl")
 

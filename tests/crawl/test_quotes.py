@@ -14,7 +14,7 @@ import lycosa
 from lycosa.hooks import load_hooks
 from lycosa.settings import from_values
 from lycosa.simweb import HandWeb
-from lycosa.simweb.quotes import LOGIN, PAGES, QUOTES, QUOTES_HOST, put_quotes
+from lycosa.simweb.quotes import LOGIN, PAGES, QUOTES, QUOTES_HOST, QuotesWeb, put_quotes
 
 from .conftest import HandCrawl, hand_settings
 
@@ -89,6 +89,15 @@ async def test_a_login_by_rules_alone(web: HandWeb, crawl: HandCrawl, monkeypatc
     (rules,) = blocks("scrapy", "login")
     seed = web.url(QUOTES_HOST, "/members")
     assert await items_of(crawl, seed, site=tomllib.loads(rules)["site"]) == [{"said": "Welcome, reader"}]
+
+
+async def test_the_site_can_be_served_to_follow_the_page(space: Path) -> None:
+    async with QuotesWeb() as web:
+        crawl = HandCrawl(web, space / "crawl")
+        outcomes = await crawl(*web.seeds, scope="host")
+        assert web.request_count == len(web.requests) > PAGES
+    assert "failed" not in outcomes.values(), "no link leads nowhere"
+    assert web.describe() == "35 quotations at quotes.toscrape.com"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from html import escape
-from typing import NamedTuple
+from typing import NamedTuple, Self
 from urllib.parse import parse_qs
 
 from .hand import HandWeb
@@ -81,6 +81,24 @@ QUOTES = [
     for author, subject in [(_AUTHORS[number % len(_AUTHORS)], _SUBJECTS[number % len(_SUBJECTS)])]
 ]
 PAGES = -(-len(QUOTES) // PER_PAGE)
+
+
+class QuotesWeb(HandWeb):
+    """A web of this site alone."""
+
+    async def __aenter__(self) -> Self:
+        await super().__aenter__()
+        self.seeds = [put_quotes(self)]
+        return self
+
+    @property
+    def request_count(self) -> int:
+        """Requests so far."""
+        return self._loopback.log.count
+
+    def describe(self) -> str:
+        """What is there, in a line."""
+        return f"{len(QUOTES)} quotations at {QUOTES_HOST}"
 
 
 def put_quotes(web: HandWeb, host: str = QUOTES_HOST) -> str:
