@@ -360,6 +360,24 @@ async def test_a_page_that_asks_to_log_in_is_told_by_what_only_members_see(
     assert len(found) == TOPICS + 1
 
 
+async def test_cookies_that_a_site_does_not_know_any_more_are_told(web: HandWeb, space: Path) -> None:
+    space.mkdir(exist_ok=True)
+    (space / "cookies.txt").write_text("f.test\tFALSE\t/\tFALSE\t0\tsid\told\n", encoding="utf-8")
+    forum = Forum(web)
+    site = from_values({"site": {"f.test": {"login": {"cookies": f"{space}/cookies.txt"}}}}).site
+    forum.sessions.add("old")
+    assert len(await crawl(web, forum.seed, space / "crawl", site)) == TOPICS + 1
+    forum.sessions.clear()
+    for status, success in ((0, ""), (200, "你好")):
+        forum.says_where = status
+        login = {"cookies": f"{space}/cookies.txt", "success": success}
+        settings = {**hand_settings(web), "site": from_values({"site": {"f.test": {"login": login}}}).site}
+        (missed,) = [each async for each in Crawler([forum.seed], **settings).outcomes()]
+        assert isinstance(missed, MissedPage)
+        assert missed.reason == "login"
+        assert "does not know the cookies" in missed.detail
+
+
 @pytest.mark.parametrize(
     ("seeds", "places", "known", "unknown"),
     [

@@ -44,6 +44,7 @@ KEEP_SECONDS = 5.0
 
 # Where those who are not known are sent, whatever the page with the form is called.
 _TO_LOG_IN = re.compile(r"(?i)/(?:log|sign)[-_]?(?:in|on)(?:[/.]|$)")
+_LINK_TO_LOG_IN = re.compile(rb"(?i)\b(?:log|sign)[-_]?(?:in|on)[/.?\"'#]")
 _SET_COOKIE = re.compile(rb"(?im)^(set-cookie:)[^\r\n]*(?:\r?\n[ \t][^\r\n]*)*")
 
 Header = tuple[str, str]
@@ -64,7 +65,7 @@ class _Session:
     def __init__(self, login: Login, origin: str, folder: Path) -> None:
         self.login = login
         self.origin = origin
-        self.form_url = urljoin(origin + "/", login.form)
+        self.form_url = urljoin(origin + "/", login.form) if login.form else ""
         self.cookies = Cookies(origin)
         self.headers: tuple[Header, ...] = ()
         self.file: SessionFile | None = None
@@ -156,6 +157,8 @@ class Logins:
         response = await self._ask(session, lease, address_of, headers, parts)
         if not self._has_ended(session, url, response):
             session.refused.pop(template_of(_path_of(url)), None)
+        elif session.file is None:
+            raise LoginFailed(f"the site does not know the cookies of {session.login.cookies}, or not any more")
         elif not session.is_refused(url):
             await self._rest(session, response)
             await self._begin(session, lease, address_of, ended=began)
@@ -214,13 +217,14 @@ class Logins:
 
     def _has_ended(self, session: _Session, url: str, response: Response) -> bool:
         """Whether an answer is that of a site that does not know us (any more)."""
-        if session.file is None or url == session.form_url:
+        if session.login.way not in ("form", "cookies") or url == session.form_url:
             return False
         if response.is_redirect:
             return _leads_to_login(urljoin(url, response.header("location")), session)
         if response.status == 401:
-            return True
-        if response.status not in (200, 403):
+            return bool(session.form_url)
+        # Without a form nothing can be begun anew: there only what the operator calls success decides.
+        if response.status not in (200, 403) or not (session.form_url or session.success):
             return False
         shows_form = _has_login_form(response)
         if response.status == 403 or session.success:
@@ -348,12 +352,14 @@ def _leads_to_login(url: str, session: _Session) -> bool:
     if origin_of(url) != session.origin:
         return False
     to, form = urlsplit(url), urlsplit(session.form_url)
-    is_form = to.path == form.path and set(parse_qsl(form.query)) <= set(parse_qsl(to.query))
+    is_form = bool(session.form_url) and to.path == form.path and set(parse_qsl(form.query)) <= set(parse_qsl(to.query))
     return is_form or bool(_TO_LOG_IN.search(to.path))
 
 
 def _names(url: str, body: bytes) -> bool:
-    """Whether a page may have a link to a URL, by the last part of its path."""
+    """Whether a page may have a link to the form, by the last part of its path; if nobody knows it, to any."""
+    if not url:
+        return bool(_LINK_TO_LOG_IN.search(body))
     name = urlsplit(url).path.rstrip("/").rpartition("/")[2].encode()
     return len(name) > 1 and name in body
 
