@@ -211,8 +211,11 @@ class Logins:
         values = [value for name, value in response.headers if name == "set-cookie"]
         if not values or session.login.way not in ("form", "cookies"):
             return
-        if session.cookies.take(response.url, values, now) and session.file and now >= session.keep_at:
-            session.keep_at = now + KEEP_SECONDS
+        if not session.cookies.take(response.url, values, now) or session.file is None or now < session.keep_at:
+            return
+        session.keep_at = now + KEEP_SECONDS
+        if not session.file.has_news():
+            # Else another worker has begun anew since: ours are of the session before.
             session.file.write(session.cookies.all())
 
     def _has_ended(self, session: _Session, url: str, response: Response) -> bool:
