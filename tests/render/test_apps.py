@@ -224,9 +224,14 @@ async def test_what_a_browser_asks_for_is_asked_as_who_we_are(
     login = {"form": "/login", "user": "me", "password": "env:PASSWORD"}
     (rules,) = blocks("scrapy", "pages")
     site = from_values({"site": {"members.test": {"login": login}, **tomllib.loads(rules)["site"]}}).site
+    shown = "document.getElementById('app').textContent = 'It is here after all, and not too late.'"
+    late = f"setTimeout(() => {{ {shown} }}, 700)"
+    web.page("http://late.test/", f"<div id=app></div><p>Loading</p><script>{late}</script>")
     seeds = [web.url("members.test"), web.url(QUOTES_HOST, "/js/"), web.url(QUOTES_HOST, "/scroll")]
+    seeds.append(web.url("late.test"))
     await crawl(*seeds, site=site, render="auto", render_scrolls=PAGES)
     assert [each.text for each in crawl.pages[web.url("members.test")].css("#app p")] == ["For members: 5"]
+    assert crawl.pages[web.url("late.test")].text.startswith("It is here after all"), "some begin with a pause"
     texts = {page.title: page.text for page in crawl.pages.values() if "members.test" in page.url}
     assert {title: text.split("\n")[0] for title, text in texts.items()} == {
         f"Number {number}": f"For members: {number}" for number in (5, 6)

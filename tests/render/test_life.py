@@ -50,7 +50,8 @@ async def test_a_page_that_takes_too_much_memory_is_ended_and_the_next_is_shown(
     browser = Browser(LIMITS._replace(program=browser_program))
     try:
         shown = await browser.show(
-            "http://a.test/", requests_of("<p id=p></p><script>p.append(navigator.userAgent)</script>")
+            "http://a.test/",
+            requests_of("<p id=p></p><script>p.append(navigator.userAgent)</script><p>is how it is called"),
         )
         assert shown.end is RenderEnd.WHOLE
         assert '<p id="p">lycosa</p>' in shown.html
@@ -58,10 +59,10 @@ async def test_a_page_that_takes_too_much_memory_is_ended_and_the_next_is_shown(
         assert processes_of(group)
         # Somebody ends it: the next page has another.
         os.killpg(group, signal.SIGKILL)
-        shown = await browser.show("http://a.test/", requests_of("<p>once more"))
+        shown = await browser.show("http://a.test/", requests_of("<p>once more, and nothing else is here"))
         if shown.has_company:
             # It had not been noticed yet: whoever renders tries again.
-            shown = await browser.show("http://a.test/", requests_of("<p>once more"))
+            shown = await browser.show("http://a.test/", requests_of("<p>once more, and nothing else is here"))
         assert shown.end is RenderEnd.WHOLE
         assert browser.starts == 2
     finally:
@@ -79,7 +80,7 @@ async def test_a_browser_does_not_outlive_who_started_it(browser_program: str, t
 
         async def main():
             browser = Browser(LIMITS._replace(program={browser_program!r}))
-            await browser.show("http://a.test/", requests_of("<p>here"))
+            await browser.show("http://a.test/", requests_of("<p>here it is, and nothing else"))
             showing = asyncio.create_task(browser.show("http://a.test/", requests_of(html(PAGES["blocking"]))))
             await asyncio.sleep(0)
             Path({str(note)!r}).write_text(str(browser.group))
