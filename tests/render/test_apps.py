@@ -224,8 +224,11 @@ async def test_what_a_browser_asks_for_is_asked_as_who_we_are(
     login = {"form": "/login", "user": "me", "password": "env:PASSWORD"}
     (rules,) = blocks("scrapy", "pages")
     site = from_values({"site": {"members.test": {"login": login}, **tomllib.loads(rules)["site"]}}).site
-    shown = "document.getElementById('app').textContent = 'It is here after all, and not too late.'"
-    late = f"setTimeout(() => {{ {shown} }}, 700)"
+    late = """setTimeout(() => {
+      const outer = document.getElementById('app').attachShadow({mode: 'closed'});
+      outer.append(document.createElement('div'));
+      outer.firstChild.attachShadow({mode: 'open'}).innerHTML = '<p>It is here after all.';
+    }, 700)"""
     web.page("http://late.test/", f"<div id=app></div><p>Loading</p><script>{late}</script>")
     seeds = [web.url("members.test"), web.url(QUOTES_HOST, "/js/"), web.url(QUOTES_HOST, "/scroll")]
     seeds.append(web.url("late.test"))

@@ -71,6 +71,9 @@ _QUIET = """(() => {
     try { delete window[name]; } catch (error) {}
   for (const name of ['alert', 'confirm', 'prompt', 'print', 'open'])
     try { window[name] = () => name === 'confirm' ? false : name === 'prompt' ? null : undefined; } catch (error) {}
+  // What a closed shadow tree shows is shown, too.
+  const attach = Element.prototype.attachShadow;
+  Element.prototype.attachShadow = function (how) { return attach.call(this, {...how, mode: 'open'}); };
 })()"""
 _STATE = "[document.readyState, document.getElementsByTagName('*').length]"
 _SHOWN = "document.body ? document.body.innerText.trim().length : 0"
@@ -78,10 +81,16 @@ _SCROLL = "window.scrollTo(0, document.documentElement.scrollHeight)"
 # What is in shadow trees is shown, and would be left out. <noscript> is for those without scripts.
 _SNAPSHOT = """(() => {
   let count = 0;
-  for (const each of document.querySelectorAll('*')) {
-    if (each.shadowRoot && count++ < 2000) each.insertAdjacentHTML('beforeend', each.shadowRoot.innerHTML);
-    if (each.localName === 'noscript') each.remove();
-  }
+  const open = (root, depth) => {
+    for (const each of root.querySelectorAll('*')) {
+      if (each.shadowRoot && depth < 50 && count++ < 2000) {
+        open(each.shadowRoot, depth + 1);
+        each.insertAdjacentHTML('beforeend', each.shadowRoot.innerHTML);
+      }
+      if (each.localName === 'noscript') each.remove();
+    }
+  };
+  open(document, 0);
   const html = document.documentElement ? document.documentElement.outerHTML : '';
   return '<!DOCTYPE html>' + (html.length > %d ? html.slice(0, %d) : html);
 })()"""
