@@ -10,7 +10,7 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote, quote_plus
 
 import pyarrow.parquet as pq
 import pytest
@@ -146,7 +146,8 @@ def bytes_of(folder: Path) -> Iterator[bytes]:
 
 
 def is_known(secret: str, folder: Path) -> bool:
-    spellings = {secret.encode(), secret.encode("gbk", "ignore")}
+    in_gbk = secret.encode("gbk", "xmlcharrefreplace")
+    spellings = {secret.encode(), secret.encode("gbk", "ignore"), quote_plus(in_gbk).encode(), quote(secret).encode()}
     return any(spelling and spelling in raw for raw in bytes_of(folder) for spelling in spellings)
 
 

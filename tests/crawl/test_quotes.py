@@ -108,6 +108,12 @@ def test_it_takes_fewer_lines_than_with_scrapy(ours: str, theirs: int) -> None:
     assert lines_of(code) < lines_of(blocks("scrapy", "scrapy")[theirs])
 
 
+@pytest.mark.parametrize(("ours", "theirs"), [("first", 0), ("kinds", 1)])
+def test_it_takes_fewer_lines_than_with_crawlee(ours: str, theirs: int) -> None:
+    (code,) = blocks("crawlee", ours)
+    assert lines_of(code) < lines_of(blocks("crawlee", "crawlee")[theirs])
+
+
 @pytest.mark.parametrize("page", ["scrapy", "crawlee"])
 def test_the_code_of_others_is_python(page: str) -> None:
     codes = blocks(page, page)
