@@ -41,6 +41,7 @@ class Forum:
         self.ends_after = 0  # requests of a session; 0: never
         self.left = 0
         self.ended = 0
+        self.leads_on = False  # says so on a page of its own, after the form
         self.logged_out = 0
         self.accepts = True
         self.topics = TOPICS
@@ -107,7 +108,12 @@ class Forum:
         self.left = self.ends_after
         sid = f"secretsession{self.logins}"
         self.sessions.add(sid)
-        return make_reply(302, b"", {"Location": "/", "Set-Cookie": f"sid={sid}; Path=/; HttpOnly"})
+        cookie = {"Set-Cookie": f"sid={sid}; Path=/; HttpOnly"}
+        if self.leads_on:
+            return self.page(
+                "<meta http-equiv=refresh content='2; url=/'><p>欢迎您回来，现在将转入登录前页面。", cookie
+            )
+        return make_reply(302, b"", {"Location": "/", **cookie})
 
     @staticmethod
     def page(text: str, headers: dict[str, str] | None = None, status: int = 200) -> Reply:
@@ -361,6 +367,15 @@ async def test_a_page_that_asks_to_log_in_is_told_by_what_only_members_see(
         return
     assert strangers == []
     assert len(found) == TOPICS + 1
+
+
+@pytest.mark.usefixtures("secrets")
+async def test_a_page_that_leads_on_after_the_form_is_followed(web: HandWeb, space: Path) -> None:
+    forum = Forum(web)
+    forum.leads_on = True
+    found = await crawl(web, forum.seed, space / "crawl", by_form(success="你好"))
+    assert len(found) == TOPICS + 1
+    assert forum.logins == 1
 
 
 async def test_cookies_that_a_site_does_not_know_any_more_are_told(web: HandWeb, space: Path) -> None:

@@ -287,6 +287,9 @@ class Logins:
         if response.is_redirect:
             to = urljoin(form.action, response.header("location"))
             response = await self._get(session, lease, address_of, to)
+        if session.success and not self._is_welcome(session, response) and not _has_login_form(response):
+            # Many sites say that they will lead on, on a page of its own.
+            response = await self._get(session, lease, address_of, f"{session.origin}/")
         if not self._is_welcome(session, response):
             raise LoginFailed(f"the answer is none for those who are logged in ({response.status})")
         if not session.cookies:
