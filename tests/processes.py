@@ -67,6 +67,7 @@ STARTERS = (
     "render/test_apps.py::*",
     "render/test_hostile.py::*",
     "render/test_life.py::*",
+    "render/test_polite.py::test_the_browser*",
     "site/test_web.py::test_a_made_up_site_is_found_whole*",
     "site/test_web.py::test_what_was_left_out*",
     "store/test_folder.py::*",
