@@ -323,12 +323,25 @@ def _origins_of(place: SitePlace) -> list[str]:
     ]
 
 
-def warnings_of(rules: Mapping[str, SiteRules]) -> list[str]:
-    """What the operator must be told of the rules before a crawl goes by them."""
-    return [
+def warnings_of(rules: Mapping[str, SiteRules], seeds: Iterable[str] = ()) -> list[str]:
+    """What the operator must be told of the rules before a crawl goes by them; `seeds` are the hosts of the seeds."""
+    ignored = [
         f'!! robots.txt of {host} is read and NOT obeyed: robots = "ignore" is for sites of your own'
         for host in sorted(ignores_robots(rules))
     ]
+    return ignored + _not_meant(rules, set(seeds)) if rules else []
+
+
+def _not_meant(rules: Mapping[str, SiteRules], seeds: set[str]) -> list[str]:
+    """Of seeds below a name, or above it, for which something is said that holds for that name alone."""
+    told = []
+    for text, said in rules.items():
+        host = place_of(text).host
+        names = [name for name in sorted(OF_NAMED_HOSTS) if getattr(said, name) is not None]
+        kin = sorted(seed for seed in seeds if seed.removeprefix("www.") == host or host.removeprefix("www.") == seed)
+        if names and kin and host not in seeds:
+            told.append(f'site."{text}": {", ".join(names)} will be for {host} alone, not for {kin[0]}: name each host')
+    return told
 
 
 def has_secrets(rules: Mapping[str, SiteRules]) -> bool:

@@ -18,7 +18,7 @@ from lycosa.settings import as_toml, from_values
 from lycosa.simweb import HandWeb
 from lycosa.simweb.http import make_reply
 from lycosa.simweb.server import ServedExchange
-from lycosa.site_rules import Field, SiteRules, SiteTable, in_words, is_like
+from lycosa.site_rules import Field, SiteRules, SiteTable, in_words, is_like, warnings_of
 
 from .conftest import HandCrawl
 
@@ -164,6 +164,23 @@ def test_rules_in_words_tell_no_secret() -> None:
     )
     told = in_words(rules)
     assert told == ["headers: X-Key", "cookies: id", "proxy: http://1.2.3.4:80", "fields: a"]
+
+
+@pytest.mark.parametrize(
+    ("place", "seeds", "is_told"),
+    [
+        ("a.test", {"www.a.test"}, True),
+        ("www.a.test", {"a.test"}, True),
+        ("a.test", {"a.test", "www.a.test"}, False),
+        ("a.test", {"b.test", "forum.a.test"}, False),
+    ],
+)
+def test_a_rule_for_a_host_that_is_hardly_meant_is_told(place: str, seeds: set[str], *, is_told: bool) -> None:
+    rules = {place: SiteRules(headers={"X-Key": "hush"}, cookies={"a": "b"}, priority=3)}
+    told = warnings_of(rules, seeds)
+    assert bool(told) is is_told
+    assert all(f'site."{place}": cookies, headers will be for {place} alone' in line for line in told)
+    assert warnings_of({place: SiteRules(priority=3)}, seeds) == []
 
 
 # ---- decisions
