@@ -86,6 +86,50 @@ def test_hardly_any_page_of_the_open_web_starts_the_browser() -> None:
     assert [each for each in started if each[1] > 0] == [], "those that do are empty"
 
 
+SCRIPT = "<script src=/a.js></script>"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<div id=root>" + "<!---->" * 60 + "x",
+        "<div>" + "<!-- -->" * 60 + "x",
+        "<div id=root>" + " " * 200_000,
+        "<div " * 40_000,
+        "<div id=r" * 40_000,
+        "<a-b " * 40_000,
+        "<a-a-a-a-a-a-a-a-a-a-a-a-a-a" * 10_000,
+        "<noscript>java" * 20_000,
+        "<script " * 40_000,
+        "<script type=" * 20_000,
+        "<" * 300_000,
+    ],
+)
+def test_no_page_keeps_us_looking(body: str) -> None:
+    """A matcher that tries all ways would look at some of these for years."""
+    nothing = Page("", "", "", [])
+    need_of("text/html", (SCRIPT + body).encode(), nothing)
+    has_scripts(body.encode())
+
+
+@pytest.mark.parametrize(
+    ("html", "is_one"),
+    [
+        ("<div id=root></div>", True),
+        ("<DIV class=a id='app' data-x=y>\n<!-- a - b -- c -->\t<!----></DIV>", True),
+        ("<div id=root>One moment</div>", True),
+        ("<div id=root><p>Here</p></div>", False),
+        ("<div id=rooted></div>", False),
+        ("<section id=main></div>", False),
+        ("<x-app></x-app>", True),
+        ("<x-app></y-app>", False),
+    ],
+)
+def test_where_applications_put_themselves(html: str, *, is_one: bool) -> None:
+    cause = need_of("text/html", (SCRIPT + html).encode(), Page("", "", "x" * 100, [RawLink("/a", "", "")] * 3))
+    assert (cause is RenderCause.EMPTY_ROOT) is is_one
+
+
 def test_only_html_is_rendered() -> None:
     assert need('{"a": "<div id=root></div><script src=/a.js></script>"}', "application/json") is None
     assert need("<div id=root></div><script src=/a.js></script>", "text/plain") is None

@@ -190,7 +190,8 @@ class Visitor:
             return Unchanged(response)
         with self._watchdog(lease.token, len(response.body)):
             page = self._parse(response)
-        if self._renderer and (cause := self._renderer.cause(response, page)):
+            cause = self._renderer.cause(response, page) if self._renderer else None
+        if self._renderer and cause:
             fetch = partial(self._logins.fetch_for, target.url)
             response, page = await self._renderer.render(
                 response, page, cause, fetch, partial(self._parse_rendered, lease)
