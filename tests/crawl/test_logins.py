@@ -417,7 +417,9 @@ def test_the_origins_that_may_be_told_secrets(
 
 
 @pytest.mark.usefixtures("secrets")
-async def test_secrets_for_a_site_on_https_are_not_told_in_the_clear(web: HandWeb, space: Path) -> None:
+async def test_secrets_for_a_site_on_https_are_not_told_in_the_clear(
+    web: HandWeb, space: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     heard: list[Mapping[str, str]] = []
 
     async def note(exchange: ServedExchange) -> None:
@@ -436,6 +438,7 @@ async def test_secrets_for_a_site_on_https_are_not_told_in_the_clear(web: HandWe
     settings = {**hand_settings(web), "site": from_values({"site": rules}).site}
     assert (await Crawler(seeds, folder=space / "crawl", **settings).run()).refused == 2
     assert {request.method for request in web.requests} == {"GET"}
+    assert f"the login of its host is not used at {forum.seed.rstrip('/')}" in caplog.text
     assert len(heard) == 2, "robots.txt and the page"
     assert all(each["from"] == "me@me.test" and not {"x-key", "cookie"} & set(each) for each in heard)
 

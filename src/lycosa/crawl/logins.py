@@ -7,6 +7,7 @@ visit that needs it first. Credentials and cookies go to the origin of the form 
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Sequence
@@ -39,6 +40,7 @@ TRY_AGAIN_SECONDS = 240.0
 # after so many in a row the next one waits as after a failure.
 MAX_USELESS_OF_KIND, MAX_USELESS, MAX_KINDS = 2, 3, 1_000
 MAX_HOPS = 5
+MAX_STRANGERS = 100
 # New cookies of every answer are kept, but not written each time.
 KEEP_SECONDS = 5.0
 
@@ -46,6 +48,8 @@ KEEP_SECONDS = 5.0
 _TO_LOG_IN = re.compile(r"(?i)/(?:log|sign)[-_]?(?:in|on)(?:[/.]|$)")
 _LINK_TO_LOG_IN = re.compile(rb"(?i)\b(?:log|sign)[-_]?(?:in|on)[/.?\"'#]")
 _SET_COOKIE = re.compile(rb"(?im)^(set-cookie:)[^\r\n]*(?:\r?\n[ \t][^\r\n]*)*")
+
+logger = logging.getLogger(__name__)
 
 Header = tuple[str, str]
 AddressOf = Callable[[Lease], Awaitable[str]]
@@ -138,6 +142,7 @@ class Logins:
         self._clock = clock
         self._has_any = sites.says("login")
         self._sessions: dict[str, _Session] = {}
+        self._strangers = set[str]()  # origins that are not told who we are
 
     def objection(self, url: str) -> Refused | None:
         """Why a URL is not to be visited while we are logged in to its site."""
@@ -187,9 +192,16 @@ class Logins:
         if origin not in self._sessions:
             is_own = origin_of(login.form) == origin if "://" in login.form else self._is_known(origin)
             if not is_own:
+                self._tell_stranger(origin)
                 return None
             self._sessions[origin] = _Session(login, origin, self._folder)
         return self._sessions[origin]
+
+    def _tell_stranger(self, origin: str) -> None:
+        """Say once that an origin is asked without the login of its host."""
+        if origin not in self._strangers and len(self._strangers) < MAX_STRANGERS:
+            self._strangers.add(origin)
+            logger.warning('the login of its host is not used at %s; if it is to be: [site."%s".login]', origin, origin)
 
     async def _ask(
         self,
