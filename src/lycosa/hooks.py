@@ -5,10 +5,13 @@ Hooks run in the workers, within the visit that they are called for: one that ra
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
+import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
@@ -26,11 +29,15 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 # It waits in the queue, and stands in the archive.
 MAX_REQUEST_BODY_BYTES = 1024**2
 MAX_TAG_CHARS = 1000
-MAX_ITEMS = 10_000
+MAX_ITEMS, MAX_LINKS = 10_000, 100_000
 
 
 class HookFailed(Exception):
     """A hook raised, or answered what it may not."""
+
+
+# Whatever ends a program or a task elsewhere ends but a visit here. Ctrl-C is not of the hook's making.
+_RAISED = (Exception, SystemExit, GeneratorExit, asyncio.CancelledError)
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -74,39 +81,25 @@ def request_facts(request: Request) -> str:
     return f"{request.method} {request.url}{tag}"
 
 
-class PageView:
-    """A page as hooks see it: what was read of it, and its tree."""
+class PageTree:
+    """What selectors find on a page. Whoever is one says what its text is, and what its URLs are relative to."""
 
-    def __init__(self, target: Target, response: Response, page: Page, links: Sequence[str] = ()) -> None:
-        self.url = target.url
-        self.depth = target.depth
-        self.referrer = target.referrer
-        self.tag = target.request.tag if target.request else ""
-        self.status = response.status
-        self.headers = dict(response.headers)
-        self.body = response.body
-        self.title = page.title
-        self.text = page.text
-        self.content = page.content
-        self.links = list(links)
-        self._charset = page.charset
-        self._base = page.base
+    body: bytes
 
-    @cached_property
+    @property
     def html(self) -> str:
-        """The body as a text."""
-        declared = f"text/html; charset={self._charset}" if self._charset else ""
-        return decode(self.body, declared or self.headers.get("content-type", ""), "").text
+        """The page as a text: as a browser showed it, if one did."""
+        raise NotImplementedError
+
+    @property
+    def base(self) -> str:
+        """What the URLs on this page are relative to."""
+        raise NotImplementedError
 
     @cached_property
     def tree(self) -> turbohtml.Document:
         """The tree of the page; changing it changes nothing of what is kept."""
         return turbohtml.parse(self.html, positions=False)
-
-    @property
-    def base(self) -> str:
-        """What the URLs on this page are relative to."""
-        return urljoin(self.url, self._base) if self._base else self.url
 
     def css(self, selector: str) -> list[turbohtml.Element]:
         """The elements that a CSS selector finds."""
@@ -123,6 +116,38 @@ class PageView:
     def url_of(self, href: str) -> str:
         """Where an href on this page leads."""
         return urljoin(self.base, href)
+
+
+def text_of(body: bytes, charset: str, content_type: str) -> str:
+    """A body as the text that it was read as."""
+    return decode(body, f"text/html; charset={charset}" if charset else content_type, "").text
+
+
+class PageView(PageTree):
+    """A page as hooks see it: what was read of it, and its tree."""
+
+    def __init__(self, target: Target, response: Response, page: Page, links: Sequence[str] = ()) -> None:
+        self.url = target.url
+        self.depth = target.depth
+        self.referrer = target.referrer
+        self.tag = target.request.tag if target.request else ""
+        self.status = response.status
+        self.headers = dict(response.headers)
+        self.body = response.body
+        self.title = page.title
+        self.text = page.text
+        self.content = page.content
+        self.links = list(links)
+        self.charset = page.charset
+        self._base = page.base
+
+    @cached_property
+    def html(self) -> str:
+        return text_of(self.body, self.charset, self.headers.get("content-type", ""))
+
+    @property
+    def base(self) -> str:
+        return urljoin(self.url, self._base) if self._base else self.url
 
     def records(self, rules: SiteRules) -> list[dict[str, Any]]:
         """The records that rules of a site make of it."""
@@ -153,11 +178,24 @@ class Hooks(msgspec.Struct, frozen=True):
     on_request: OnRequest | None = None
     on_failure: OnFailure | None = None
 
+    def __post_init__(self) -> None:
+        for name in HOOK_NAMES:
+            if (hook := getattr(self, name)) is not None:
+                _check_hook(name, hook)
+
     def __bool__(self) -> bool:
         return any(getattr(self, name) for name in HOOK_NAMES)
 
 
 HOOK_NAMES = Hooks.__struct_fields__
+
+
+def _check_hook(name: str, hook: object) -> None:
+    """Raise a `SettingsError` for what could not be called, or would answer nothing before it is waited for."""
+    if not callable(hook):
+        raise SettingsError(f"hooks: {name} is no function")
+    if inspect.iscoroutinefunction(hook) or inspect.isasyncgenfunction(hook):
+        raise SettingsError(f"hooks: {name} is a coroutine: hooks are plain functions, in which nothing is waited for")
 
 
 def load_hooks(path: str) -> Hooks:
@@ -173,14 +211,15 @@ def load_hooks(path: str) -> Hooks:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except _RAISED as error:
         raise SettingsError(f"hooks: {path}: {type(error).__name__}: {error}") from error
     found = {name: hook for name in HOOK_NAMES if (hook := getattr(module, name, None)) is not None}
     if not found:
         raise SettingsError(f"hooks: {path}: it defines none of {', '.join(HOOK_NAMES)}")
-    if wrong := [name for name, hook in found.items() if not callable(hook)]:
-        raise SettingsError(f"hooks: {path}: {wrong[0]} is no function")
-    return Hooks(**found)
+    try:
+        return Hooks(**found)
+    except SettingsError as error:
+        raise SettingsError(str(error).replace("hooks:", f"hooks: {path}:", 1)) from None
 
 
 def yielded(hook: OnPage, view: PageView) -> tuple[list[Any], list[Request]]:
@@ -198,17 +237,28 @@ def yielded(hook: OnPage, view: PageView) -> tuple[list[Any], list[Request]]:
             if len(items) + len(requests) > MAX_ITEMS:
                 raise ValueError(f"more than {MAX_ITEMS:,} items and requests of one page")
         return items, requests
-    except Exception as error:
+    except _RAISED as error:
         raise HookFailed(f"on_page: {type(error).__name__}: {error}") from error
 
 
 def called(name: str, hook: Callable[..., Any], *arguments: Any) -> Any:
     """What a hook answers; raises `HookFailed`."""
     try:
-        answer = hook(*arguments)
-        return list(answer) if name == "on_links" else answer
-    except Exception as error:
+        return _links_of(hook(*arguments)) if name == "on_links" else hook(*arguments)
+    except _RAISED as error:
         raise HookFailed(f"{name}: {type(error).__name__}: {error}") from error
+
+
+def _links_of(answer: Iterable[Any]) -> list[str]:
+    if isinstance(answer, str):
+        raise TypeError("one text is no list of links")
+    links = list(islice(answer, MAX_LINKS + 1))
+    if len(links) > MAX_LINKS:
+        raise ValueError(f"more than {MAX_LINKS:,} links of one page")
+    for link in links:
+        if not isinstance(link, str):
+            raise TypeError(f"a link is a text, not {type(link).__name__}")
+    return links
 
 
 def encoded(items: Iterable[Any]) -> Items:

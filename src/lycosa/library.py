@@ -8,8 +8,10 @@ import tempfile
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import ExitStack
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, Unpack
+from urllib.parse import urljoin
 
 import msgspec
 
@@ -19,7 +21,7 @@ from lycosa.crawl.session import Ending, Session
 from lycosa.crawl.settlement import Kept
 from lycosa.errors import SettingsError
 from lycosa.figures import WorkerStanding
-from lycosa.hooks import Hooks, OnFailure, OnLinks, OnPage, OnRequest, Request
+from lycosa.hooks import Hooks, OnFailure, OnLinks, OnPage, OnRequest, PageTree, Request, text_of
 from lycosa.keywords import SettingsKeywords
 from lycosa.model import Lease, OutcomeKind, Settlement
 from lycosa.ports import Counts, CrawlFrontier
@@ -33,8 +35,8 @@ from lycosa.wiring.worker import make_discovery, make_worker
 MAX_WAITING = 256
 
 
-class CrawledPage(msgspec.Struct, frozen=True):
-    """One page of a crawl, as the caller gets it: what stands in the `pages` and `links` tables, and the body."""
+class CrawledPage(PageTree, msgspec.Struct, frozen=True, dict=True):
+    """One page of a crawl, as the caller gets it: what stands in the `pages` and `links` tables, the body, its tree."""
 
     url: str
     status: int
@@ -59,6 +61,14 @@ class CrawledPage(msgspec.Struct, frozen=True):
     group: str = ""  # the pages whose texts are 90 % alike
     items: list[dict[str, Any]] = []  # records, by the rules of its site and by `on_page`
     tag: str = ""  # of the request
+    rendered: bytes = b""  # the document as a browser showed it, in UTF-8
+    base: str = ""
+
+    @cached_property
+    def html(self) -> str:
+        if self.rendered:
+            return self.rendered.decode("utf-8", "replace")
+        return text_of(self.body, self.charset, dict(self.headers).get("content-type", ""))
 
 
 class MissedPage(msgspec.Struct, frozen=True):
@@ -419,6 +429,8 @@ def _page_of(kept: Kept) -> CrawledPage | None:
         group=visit.group_id,
         items=[msgspec.json.decode(item) for item in items],
         tag=tag,
+        rendered=response.rendering.html if response.rendering else b"",
+        base=urljoin(visit.url, page.base) if page.base else visit.url,
     )
 
 

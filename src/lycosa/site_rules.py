@@ -6,7 +6,7 @@ matter decides it, each matter by itself; what no place speaks of goes by the se
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -30,7 +30,7 @@ class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     is_list: Annotated[bool, "Whether all elements count, as a list, and not the first alone."] = msgspec.field(
         default=False, name="list"
     )
-    each: Annotated[str, "A list of records, one for each element this CSS selector finds, with `fields` within."] = ""
+    each: Annotated[str, "A list of records, one for each element this selector finds, with `fields` within."] = ""
     fields: Annotated[dict[str, "str | Field"], "The fields of those records."] = {}
 
 
@@ -86,7 +86,9 @@ class SiteRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     ] = None
     include: Annotated[list[str] | None, "Only URLs that match one of these patterns (RE2) are followed."] = None
     exclude: Annotated[list[str] | None, "URLs that match one of these patterns (RE2) are not followed."] = None
-    links: Annotated[list[str] | None, "CSS selectors of the links, or of what they stand in, that count."] = None
+    links: Annotated[
+        list[str] | None, "Selectors (CSS or XPath) of the links, or of what they stand in, that count."
+    ] = None
     drop: Annotated[
         list[str] | None, "Query variables that make no other page of it. Fetched is what the link says."
     ] = None
@@ -98,13 +100,15 @@ class SiteRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
         "In a crawl that goes on (--revisit): how soon each of its pages is visited again, instead of as it changes.",
     ] = None
     # What its pages say
-    content: Annotated[str | None, "A CSS selector of what its pages are about, instead of our own judgement."] = None
-    each: Annotated[
-        str | None, "A CSS selector: each element it finds gives a record; without it, a page gives one."
+    content: Annotated[
+        str | None, "A selector (CSS or XPath) of what its pages are about, instead of our own judgement."
     ] = None
-    fields: Annotated[dict[str, str | Field] | None, "The fields of its records: a CSS selector each, or a table."] = (
-        None
-    )
+    each: Annotated[
+        str | None, "A selector (CSS or XPath): each element it finds gives a record; without it, a page gives one."
+    ] = None
+    fields: Annotated[
+        dict[str, str | Field] | None, "The fields of its records: a selector (CSS or XPath) each, or a table."
+    ] = None
 
 
 NAMES = SiteRules.__struct_fields__
@@ -112,9 +116,7 @@ LOGIN_HELP: dict[str, str] = {name: hint.__metadata__[-1] for name, hint in Logi
 RULE_HELP: dict[str, str] = {name: hint.__metadata__[-1] for name, hint in SiteRules.__annotations__.items()}
 FIELD_HELP: dict[str, str] = {name: hint.__metadata__[-1] for name, hint in Field.__annotations__.items()}
 # What is decided for a host as a whole, before any of its URLs is known.
-OF_HOSTS = frozenset(
-    {"delay_seconds", "revisit_seconds", "connections", "robots", "proxy", "scope", "include", "exclude", "drop"}
-)
+OF_HOSTS = frozenset({"delay_seconds", "connections", "robots", "proxy", "scope", "include", "exclude", "drop"})
 # What holds for the host that is named and not for those below it: credentials, and what only its owner may say.
 OF_NAMED_HOSTS = frozenset({"connections", "robots", "headers", "cookies", "login"})
 
@@ -275,12 +277,71 @@ def ignores_robots(rules: Mapping[str, SiteRules]) -> frozenset[str]:
     return frozenset(host for host, robots in said.items() if robots == "ignore")
 
 
-def warnings_of(rules: Mapping[str, SiteRules]) -> list[str]:
-    """What the operator must be told of the rules before a crawl goes by them."""
+def intervals_of(places: Mapping[str, float]) -> Callable[[str], float | None]:
+    """How soon the page of a URL is visited again, where its place says so."""
+    table = SiteTable({place: SiteRules(revisit_seconds=seconds) for place, seconds in places.items()})
+    return lambda url: table.of(url).revisit_seconds
+
+
+def any_origin(_: str) -> bool:
+    """Whether an origin may be told what the operator alone knows: yes, where he names each URL himself."""
+    return True
+
+
+def known_origins(seeds: Iterable[str], places: Iterable[str]) -> Callable[[str], bool]:
+    """Which origins may be told what a host's operator alone may know, given the origins of the seeds.
+
+    Of one host, another port may be somebody else's, and plain http is overheard: those of its seeds are trusted, and
+    what a place names; of hosts without seeds those that are asked as some seed is; https at its own port always.
+    """
+    by_host: dict[str, set[str]] = {}
+    ways = set[tuple[str, str]]()
+    for origin in seeds:
+        host, port = _host_and_port(origin.partition("://")[2])
+        by_host.setdefault(host, set()).add(origin)
+        ways.add((origin.partition("://")[0], port))
+    named = {origin for place in map(place_of, places) for origin in _origins_of(place)}
+
+    def is_known(origin: str) -> bool:
+        scheme, _, authority = origin.partition("://")
+        host, port = _host_and_port(authority)
+        if (scheme == "https" and not port) or origin in named:
+            return True
+        return origin in by_host[host] if host in by_host else (scheme, port) in ways
+
+    return is_known
+
+
+def _origins_of(place: SitePlace) -> list[str]:
+    """The origins that a place names."""
+    if not (place.scheme or place.port):
+        return []
+    schemes = [place.scheme] if place.scheme else list(_PORTS)
     return [
+        f"{scheme}://{place.host}" + (f":{place.port}" if place.port not in ("", _PORTS[scheme]) else "")
+        for scheme in schemes
+    ]
+
+
+def warnings_of(rules: Mapping[str, SiteRules], seeds: Iterable[str] = ()) -> list[str]:
+    """What the operator must be told of the rules before a crawl goes by them; `seeds` are the hosts of the seeds."""
+    ignored = [
         f'!! robots.txt of {host} is read and NOT obeyed: robots = "ignore" is for sites of your own'
         for host in sorted(ignores_robots(rules))
     ]
+    return ignored + _not_meant(rules, set(seeds)) if rules else []
+
+
+def _not_meant(rules: Mapping[str, SiteRules], seeds: set[str]) -> list[str]:
+    """Of seeds below a name, or above it, for which something is said that holds for that name alone."""
+    told = []
+    for text, said in rules.items():
+        host = place_of(text).host
+        names = [name for name in sorted(OF_NAMED_HOSTS) if getattr(said, name) is not None]
+        kin = sorted(seed for seed in seeds if seed.removeprefix("www.") == host or host.removeprefix("www.") == seed)
+        if names and kin and host not in seeds:
+            told.append(f'site."{text}": {", ".join(names)} will be for {host} alone, not for {kin[0]}: name each host')
+    return told
 
 
 def has_secrets(rules: Mapping[str, SiteRules]) -> bool:
@@ -377,7 +438,7 @@ def _check(place: SitePlace, said: SiteRules) -> None:
         raise ValueError("each gives records only with fields")
     for selector in [said.content, said.each, *(said.links or ())]:
         if selector is not None:
-            check_css(selector)
+            check_selector(selector)
     check_fields(said.fields or {})
 
 
@@ -410,9 +471,14 @@ def check_pattern(name: str, pattern: str) -> None:
 
 
 def check_login(login: Login) -> None:
-    """Raise a `ValueError` where a value that a login takes from elsewhere is not there."""
-    for text in (login.user, login.password, login.token, *login.fields.values()):
+    """Raise a `ValueError` where a value that a login takes from elsewhere is not there, or cannot be sent."""
+    for text in (login.user, login.password, login.token):
+        if text and not value_of(text):
+            raise ValueError(f"login: {text}: it is empty")
+    for text in login.fields.values():
         value_of(text)
+    if login.way == "token":
+        check_header("Authorization", f"Bearer {value_of(login.token)}")
 
 
 def check_header(name: str, value: str) -> None:
@@ -457,6 +523,19 @@ def proxy_of(text: str) -> Proxy:
         raise ValueError("proxy: expected http://HOST:PORT or socks5://HOST:PORT")
     scheme, user, host, port = match.groups()
     return Proxy(scheme, host.lower().strip("[]"), int(port), user or "")
+
+
+def is_xpath(selector: str) -> bool:
+    """Whether a selector is an XPath expression: no selector of CSS begins so."""
+    return selector.lstrip().startswith(("/", "./", "../", "("))
+
+
+def check_selector(selector: str) -> None:
+    """Raise a `ValueError` for what is neither a CSS selector nor an XPath expression."""
+    if is_xpath(selector):
+        check_xpath(selector)
+    else:
+        check_css(selector)
 
 
 def check_css(selector: str) -> None:
@@ -504,14 +583,18 @@ def check_field(field: Field) -> None:
         raise ValueError("html is a text")
     if field.xpath:
         check_xpath(field.xpath)
+    elif field.css:
+        check_css(field.css)
     else:
-        check_css(field.css or field.each)
+        check_selector(field.each)
     check_fields(field.fields)
 
 
 def as_field(field: str | Field) -> Field:
-    """A field, of which a text alone is the CSS selector."""
-    return Field(css=field) if isinstance(field, str) else field
+    """A field, of which a text alone is the selector."""
+    if not isinstance(field, str):
+        return field
+    return Field(xpath=field) if is_xpath(field) else Field(css=field)
 
 
 def value_of(text: str) -> str:

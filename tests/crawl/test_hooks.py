@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
-from collections.abc import Iterator
+import itertools
+import signal
+import sys
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +131,60 @@ async def test_a_hook_that_raises_ends_one_visit_and_is_counted(web: HandWeb, cr
     assert crawl.counts.crashed == 1
 
 
+def on_failure_leaves(failed: FailedVisit) -> None:
+    raise SystemExit(failed.request.url)
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [SystemExit(3), GeneratorExit(), asyncio.CancelledError(), RecursionError("deep"), MemoryError(), OSError(28, "x")],
+)
+@pytest.mark.parametrize("name", ["on_page", "on_links", "on_request"])
+async def test_whatever_a_hook_raises_ends_one_visit(
+    web: HandWeb, crawl: HandCrawl, name: str, raised: BaseException
+) -> None:
+    seed = web.page("http://a.test/", '<a href="/1">1</a><a href="/2">2</a>')
+    for number in (1, 2):
+        web.page(f"http://a.test/{number}", f"<p>{number}")
+
+    def hook(given: Any, links: list[str] | None = None) -> Any:
+        if given.url.endswith("1"):
+            raise raised
+        return {"on_links": links, "on_request": given}.get(name)
+
+    outcomes = await crawl(seed, **{name: hook})
+    assert outcomes == {seed: "stored", web.url("a.test", "/1"): "crashed", web.url("a.test", "/2"): "stored"}
+    assert crawl.row(web.url("a.test", "/1"))["reason"] == "hook"
+
+
+async def test_a_hook_that_hears_of_failures_may_fail(web: HandWeb, crawl: HandCrawl) -> None:
+    seed = web.page("http://a.test/", '<a href="/gone">x</a>')
+    outcomes = await crawl(seed, on_failure=on_failure_leaves)
+    assert outcomes == {seed: "stored", web.url("a.test", "/gone"): "crashed"}
+
+
+@pytest.mark.parametrize("answer", [None, 3, "http://a.test/1", [None], [b"x"], [["x"]], itertools.repeat("/x")])
+async def test_an_answer_that_is_no_list_of_links_ends_its_visit(web: HandWeb, crawl: HandCrawl, answer: Any) -> None:
+    seed = web.page("http://a.test/", "<p>x")
+    assert await crawl(seed, on_links=lambda page, links: answer) == {seed: "crashed"}
+    assert crawl.row(seed)["reason"] == "hook"
+    assert crawl.row(seed)["detail"].startswith("on_links: ")
+
+
+async def _asynchronous(page: PageView) -> None:
+    pass
+
+
+async def _asynchronous_items(page: PageView) -> AsyncIterator[dict[str, int]]:
+    yield {}
+
+
+@pytest.mark.parametrize("hook", [_asynchronous, _asynchronous_items])
+def test_a_coroutine_is_no_hook(hook: Any) -> None:
+    with pytest.raises(SettingsError, match="on_page is a coroutine"):
+        Crawler("http://a.test/", on_page=hook)
+
+
 # ---- requests
 
 
@@ -135,11 +193,14 @@ class Answering:
 
     def __init__(self, web: HandWeb, host: str) -> None:
         self.asks: list[tuple[str, str, bytes, str]] = []
+        self.keys: list[str] = []  # that came with posts
         self._web = web
         web.behave_host(host, self._behave)
 
     async def _behave(self, exchange: ServedExchange) -> None:
         ask = exchange.ask
+        if ask.method != "GET":
+            self.keys.append(ask.headers.get("x-key", ""))
         self.asks.append((ask.method, ask.target, ask.body, ask.headers.get("content-type", "")))
         body = f"<p>{ask.method} {ask.target} {ask.body.decode()}".encode()
         exchange.reply(make_reply(200, body, {"Content-Type": "text/html"}))
@@ -231,6 +292,39 @@ async def test_requests_may_be_added_before_and_while_a_crawl_runs(web: HandWeb,
             assert await crawler.add(Request(web.url("a.test", "/last"), "POST", "l")) == 1
     assert sorted(tags) == ["", "", "", "early"]
     assert [target for _, target, *_ in host.posts] == ["/early", "/last"]
+
+
+# Asks for more while its crawl runs, hears that it is durable, and is killed.
+ADDS = """
+import asyncio, os, signal
+import lycosa
+
+async def main():
+    crawler = lycosa.Crawler({seed!r}, folder={folder!r}, **{settings!r})
+    async for page in crawler:
+        requests = [lycosa.Request({api!r}, method, f"n={{n}}", {{"X-Key": "mine"}}, tag=f"{{method}} {{n}}")
+                    for method in ("POST", "PUT") for n in range(5)]
+        assert await crawler.add(*requests) == 10
+        os.kill(os.getpid(), signal.SIGKILL)
+
+asyncio.run(main())
+"""
+
+
+async def test_requests_that_were_added_outlive_kill_9(web: HandWeb, crawl: HandCrawl) -> None:
+    host = Answering(web, "a.test")
+    settings = {**hand_settings(web), "min_delay_seconds": 0.01}
+    seed, api = web.url("a.test"), web.url("a.test", "/api")
+    code = ADDS.format(seed=seed, api=api, folder=str(crawl.folder), settings=settings)
+    child = await asyncio.create_subprocess_exec(sys.executable, "-c", code)
+    assert await child.wait() == -signal.SIGKILL
+    asked_before = len(host.posts)
+    tags = {page.tag async for page in Crawler([], folder=crawl.folder) if page.tag}
+    wanted = {(method, f"n={n}".encode()) for method in ("POST", "PUT") for n in range(5)}
+    assert {(method, body) for method, _, body, _ in host.posts} == wanted
+    assert len(host.posts) - asked_before >= len(tags) >= 10 - asked_before
+    assert tags <= {f"{method} {n}" for method in ("POST", "PUT") for n in range(5)}
+    assert all(key == "mine" for key in host.keys)
 
 
 def test_a_request_is_durable_as_any_target() -> None:

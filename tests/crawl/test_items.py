@@ -63,6 +63,25 @@ def test_each_element_gives_a_record_with_typed_fields() -> None:
     assert (two["link"], two["colours"], two["on"]) == (None, [], None)
 
 
+def test_what_is_not_of_its_type_is_null() -> None:
+    html = (
+        '<a href="x y?b=ü#c">l</a><a href="http://[bad">m</a><a href="mailto:me@a.test">n</a><a href="javascript:0">o'
+        "</a><time datetime=2024-02-30>x</time><time>12 March 2024</time><i>some</i><i>7</i>"
+    )
+    fields = {
+        "urls": {"css": "a", "type": "url", "list": True},
+        "hrefs": {"xpath": "//a/@href", "type": "url", "list": True},
+        "dates": {"css": "time", "type": "date", "list": True},
+        "first": {"css": "i", "type": "int"},
+        "all": {"css": "i", "type": "float", "list": True},
+        "count": {"xpath": "count(//i)", "type": "int"},
+    }
+    (record,) = records(html, {"fields": fields})
+    assert record["urls"] == record["hrefs"] == ["http://a.test/shop/x%20y?b=%C3%BC#c", "mailto:me@a.test"]
+    assert record["dates"] == ["2024-03-12"]
+    assert (record["first"], record["all"], record["count"]) == (None, [7.0], 2)
+
+
 def test_a_page_may_be_one_record_with_records_within() -> None:
     rules = {
         "fields": {"head": "h1", "books": {"each": "article", "fields": {"title": "h2"}}, "n": {"xpath": "count(//li)"}}

@@ -382,3 +382,14 @@ async def test_documents_are_pages_with_text_and_links(web: HandWeb) -> None:
     assert set(found) == {seed, tides, behind}
     assert (found[tides].title, found[tides].text, found[tides].links) == ("Tides", "The tide comes in", [behind])
     assert found[behind].referrer == tides
+
+
+async def test_selectors_find_their_way_on_a_page(web: HandWeb, space: Path) -> None:
+    html = '<meta charset=gbk><base href="/shop/"><h1>中文</h1><a href="one">1</a>'
+    seed = web.page("http://a.test/", html.encode("gbk"), headers={"Content-Type": "text/html"})
+    data = web.page("http://a.test/data", '{"name": "é"}', headers={"Content-Type": "application/json"})
+    pages = {page.url: page async for page in Crawler([seed, data], folder=space / "c", **hand_settings(web))}
+    page = pages[seed]
+    assert [each.text for each in page.css("h1")] == ["中文"]
+    assert [page.url_of(href) for href in page.xpath("//a/@href")] == [web.url("a.test", "/shop/one")]
+    assert pages[data].json() == {"name": "é"}

@@ -14,7 +14,7 @@ import lycosa
 from lycosa.hooks import load_hooks
 from lycosa.settings import from_values
 from lycosa.simweb import HandWeb
-from lycosa.simweb.quotes import LOGIN, PAGES, QUOTES, QUOTES_HOST, put_quotes
+from lycosa.simweb.quotes import LOGIN, PAGES, QUOTES, QUOTES_HOST, QuotesWeb, put_quotes
 
 from .conftest import HandCrawl, hand_settings
 
@@ -33,7 +33,7 @@ def lines_of(code: str) -> int:
 
 
 async def items_of(crawl: HandCrawl, seed: str, **settings: Any) -> list[Any]:
-    await crawl(seed, traps=False, **settings)
+    await crawl(seed, **settings)
     pages = sorted(crawl.pages.values(), key=lambda page: page.fetched_at)
     return [item for page in pages for item in page.items]
 
@@ -54,6 +54,13 @@ async def test_pages_with_a_next_link_by_rules_alone(web: HandWeb, crawl: HandCr
     assert len(web.requests) == PAGES + 1
 
 
+async def test_a_page_for_each_author(web: HandWeb, crawl: HandCrawl) -> None:
+    (rules,) = blocks("scrapy", "authors")
+    items = await items_of(crawl, put_quotes(web), site=tomllib.loads(rules)["site"])
+    assert sorted(item["name"] for item in items) == sorted({quote.author for quote in QUOTES})
+    assert all(item["born"].endswith(", 1901") and "bread in spring" in item["life"] for item in items)
+
+
 async def test_data_in_a_script(web: HandWeb, crawl: HandCrawl, tmp_path: Path) -> None:
     put_quotes(web)
     hooks, seed = hooks_in(tmp_path, "script"), web.url(QUOTES_HOST, "/js/")
@@ -68,12 +75,11 @@ async def test_endless_scrolling(web: HandWeb, crawl: HandCrawl, tmp_path: Path)
 
 async def test_a_form_is_posted_with_its_hidden_inputs(web: HandWeb, crawl: HandCrawl, tmp_path: Path) -> None:
     put_quotes(web)
-    assert LOGIN == ("reader", "open-sesame")
-    hooks, seed = hooks_in(tmp_path, "form"), web.url(QUOTES_HOST, "/login")
-    rules = {QUOTES_HOST: {"cookies": {"session": "reader-is-here"}, "links": ["form"]}}
-    assert await items_of(crawl, seed, hooks=hooks, site=rules) == [{"said": "Welcome, reader"}]
+    hooks, seed = hooks_in(tmp_path, "form"), web.url(QUOTES_HOST, "/search")
+    items = await items_of(crawl, seed, hooks=hooks, include=["/search"])
+    assert items == [{"text": quote.text} for quote in QUOTES if quote.author == "Ada Brook"]
     posted = [(request.path, request.status) for request in web.requests if request.method == "POST"]
-    assert posted == [("/login", 302)]
+    assert posted == [("/search", 200)], "the form stands on the answer as well"
 
 
 async def test_a_login_by_rules_alone(web: HandWeb, crawl: HandCrawl, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,18 +91,33 @@ async def test_a_login_by_rules_alone(web: HandWeb, crawl: HandCrawl, monkeypatc
     assert await items_of(crawl, seed, site=tomllib.loads(rules)["site"]) == [{"said": "Welcome, reader"}]
 
 
+async def test_the_site_can_be_served_to_follow_the_page(space: Path) -> None:
+    async with QuotesWeb() as web:
+        crawl = HandCrawl(web, space / "crawl")
+        outcomes = await crawl(*web.seeds, scope="host")
+        assert web.request_count == len(web.requests) > PAGES
+    assert "failed" not in outcomes.values(), "no link leads nowhere"
+    assert web.describe() == "35 quotations at quotes.toscrape.com"
+
+
 @pytest.mark.parametrize(
-    ("ours", "theirs"), [("pages", 0), ("script", 1), ("scroll", 2), ("login", 3)]
+    ("ours", "theirs"), [("pages", 0), ("authors", 1), ("script", 2), ("scroll", 3), ("login", 4), ("form", 5)]
 )  # fmt: skip
 def test_it_takes_fewer_lines_than_with_scrapy(ours: str, theirs: int) -> None:
     (code,) = blocks("scrapy", ours)
     assert lines_of(code) < lines_of(blocks("scrapy", "scrapy")[theirs])
 
 
+@pytest.mark.parametrize(("ours", "theirs"), [("first", 0), ("kinds", 1)])
+def test_it_takes_fewer_lines_than_with_crawlee(ours: str, theirs: int) -> None:
+    (code,) = blocks("crawlee", ours)
+    assert lines_of(code) < lines_of(blocks("crawlee", "crawlee")[theirs])
+
+
 @pytest.mark.parametrize("page", ["scrapy", "crawlee"])
 def test_the_code_of_others_is_python(page: str) -> None:
     codes = blocks(page, page)
-    assert len(codes) == {"scrapy": 4, "crawlee": 2}[page]
+    assert len(codes) == {"scrapy": 6, "crawlee": 2}[page]
     for code in codes:
         ast.parse(code)
 
@@ -112,7 +133,7 @@ async def test_the_programs_for_those_who_know_crawlee_run(
 
         def __init__(self, url: str, **settings: Any) -> None:
             assert url == f"http://{QUOTES_HOST}/"
-            super().__init__(seed, **{**hand_settings(web), "scope": "domain", "traps": False, **settings})
+            super().__init__(seed, **{**hand_settings(web), "scope": "domain", **settings})
 
     monkeypatch.setattr(lycosa, "Crawler", Nearby)
     (code,) = blocks("crawlee", name)

@@ -18,7 +18,7 @@ from lycosa.settings import as_toml, from_values
 from lycosa.simweb import HandWeb
 from lycosa.simweb.http import make_reply
 from lycosa.simweb.server import ServedExchange
-from lycosa.site_rules import Field, SiteRules, SiteTable, in_words, is_like
+from lycosa.site_rules import Field, SiteRules, SiteTable, in_words, is_like, warnings_of
 
 from .conftest import HandCrawl
 
@@ -72,6 +72,7 @@ def test_rules_survive_being_written_and_read() -> None:
         ("a.test", {"proxy": "ftp://b:1"}, "expected http://HOST:PORT"),
         ("a.test", {"content": "##"}, "'##' is no CSS selector"),
         ("a.test", {"links": ["a["]}, "'a\\[' is no CSS selector"),
+        ("a.test", {"links": ["//a["]}, "'//a\\[' is no XPath expression"),
         ("a.test", {"each": "p"}, "each gives records only with fields"),
         ("a.test", {"fields": {"x": ""}}, "x: a field has one of css, xpath and each"),
         ("a.test", {"fields": {"x": {"css": "a", "xpath": "//a"}}}, "x: a field has one of css, xpath and each"),
@@ -163,6 +164,23 @@ def test_rules_in_words_tell_no_secret() -> None:
     )
     told = in_words(rules)
     assert told == ["headers: X-Key", "cookies: id", "proxy: http://1.2.3.4:80", "fields: a"]
+
+
+@pytest.mark.parametrize(
+    ("place", "seeds", "is_told"),
+    [
+        ("a.test", {"www.a.test"}, True),
+        ("www.a.test", {"a.test"}, True),
+        ("a.test", {"a.test", "www.a.test"}, False),
+        ("a.test", {"b.test", "forum.a.test"}, False),
+    ],
+)
+def test_a_rule_for_a_host_that_is_hardly_meant_is_told(place: str, seeds: set[str], *, is_told: bool) -> None:
+    rules = {place: SiteRules(headers={"X-Key": "hush"}, cookies={"a": "b"}, priority=3)}
+    told = warnings_of(rules, seeds)
+    assert bool(told) is is_told
+    assert all(f'site."{place}": cookies, headers will be for {place} alone' in line for line in told)
+    assert warnings_of({place: SiteRules(priority=3)}, seeds) == []
 
 
 # ---- decisions
@@ -257,6 +275,24 @@ async def test_links_that_are_not_chosen_are_not_followed(web: HandWeb, crawl: H
         web.page(f"http://a.test{path}", f"<p>{path}")
     outcomes = await crawl(seed, site={"a.test": {"links": ["nav", "a.more"]}})
     assert set(outcomes) == {seed, web.url("a.test", "/in"), web.url("a.test", "/more")}
+
+
+async def test_what_css_says_xpath_can_say_too(web: HandWeb, crawl: HandCrawl) -> None:
+    seed = web.page(
+        "http://a.test/",
+        '<nav><a href="/in">in</a></nav><a href="/out">out</a><div class=x><p>What it is about.</p></div><p>Or not.'
+        "<i data-n=1>one</i><i data-n=2>two</i>",
+    )
+    web.page("http://a.test/in", "<p>in")
+    rules = {
+        "links": ["//nav"],
+        "content": "//div[@class='x']",
+        "each": "//i",
+        "fields": {"name": "./text()", "number": {"xpath": "./@data-n", "type": "int"}},
+    }
+    assert set(await crawl(seed, site={"a.test": rules})) == {seed, web.url("a.test", "/in")}
+    assert crawl.pages[seed].content == "What it is about."
+    assert crawl.pages[seed].items == [{"name": "one", "number": 1}, {"name": "two", "number": 2}]
 
 
 async def test_what_matters_more_comes_first(web: HandWeb, crawl: HandCrawl) -> None:

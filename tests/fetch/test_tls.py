@@ -10,7 +10,8 @@ import pytest
 
 from lycosa.errors import VisitError
 from lycosa.fetch.curl import CurlFetcher
-from lycosa.model import Failure
+from lycosa.model import Failure, RequestParts
+from lycosa.site_rules import SiteRules
 
 from .conftest import MakeFetcher
 from .http2 import HELLO, Http2Web
@@ -49,6 +50,22 @@ async def test_a_recording_crawl_fetches_all_the_same(certificate: Path, make_fe
     response = await make_fetcher(tls="record").fetch(web.url("/", scheme="https"))
     assert (response.body, response.protocol) == (b"hello", "http/1.1")
     assert web.requests == [response.request_head]
+    web.close()
+
+
+async def test_a_recording_crawl_tells_no_secret_to_whom_it_does_not_know(
+    certificate: Path, make_fetcher: MakeFetcher
+) -> None:
+    web = await start(certificate)
+    url = web.url("/", scheme="https")
+    keyed = make_fetcher(tls="record", site={"127.0.0.1": SiteRules(headers={"Authorization": "Bearer mine"})})
+    assert await failure_of(keyed, url) is Failure.TLS
+    plain = make_fetcher(tls="record")
+    assert (await plain.fetch(url)).body == b"hello"
+    with pytest.raises(VisitError):
+        # Not over the connection that is open from before, either.
+        await plain.fetch(url, parts=RequestParts(headers=(("Cookie", "sid=mine"),)))
+    assert b"mine" not in b"".join(web.requests)
     web.close()
 
 

@@ -47,6 +47,15 @@ async def test_new_pages_come_before_known_ones_that_are_not_due() -> None:
     assert sum(web.visits[url] > 0 for url in new) >= 95
 
 
+async def test_pages_of_a_place_with_an_interval_of_its_own_are_visited_by_that() -> None:
+    stage = continuous(pages_per_second=12 / DAY, intervals={"own.test": 4 * DAY, "own.test/news/*": DAY})
+    web = ChangingWeb(stage, {"own.test/news/a": 0.001 / DAY, "own.test/a": 0.001 / DAY})
+    await stage.add(*web.rates)
+    await web.go_on(20 * DAY)
+    assert 18 <= web.visits["own.test/news/a"] <= 22
+    assert 4 <= web.visits["own.test/a"] <= 6
+
+
 async def test_pages_of_a_host_with_an_interval_of_its_own_are_visited_by_that() -> None:
     stage = continuous(pages_per_second=12 / DAY, intervals={"own.test": 2 * DAY})
     web = ChangingWeb(stage, {"www.own.test/a": 0.001 / DAY, "other.test/a": 0.001 / DAY})

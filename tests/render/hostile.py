@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # What each page says in its HTML, whatever its scripts do: it is found in its text in the end.
-MARK = "what the page says"
+MARK = "what the page says, whatever its scripts do"
 # They are never done.
 RESTLESS = {"timers-that-grow", "growth", "blocking", "blocking-at-once"}
 

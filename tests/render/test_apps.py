@@ -3,26 +3,47 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from lycosa.cli.main import main
-from lycosa.simweb import HandWeb
+from lycosa.settings import from_values
+from lycosa.simweb import HandWeb, ServedExchange
 from lycosa.simweb.apps import SHELL, put_shop
+from lycosa.simweb.http import make_reply
+from lycosa.simweb.quotes import PAGES, QUOTES_HOST, put_quotes
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.read import page_at, response_of_visit
 from lycosa.wiring.worker import page_reader
 
+from .. import suites
 from ..crawl import evidence
 from ..crawl.conftest import HandCrawl
+from ..crawl.test_logins import is_known
+from ..crawl.test_quotes import WANTED, blocks
 
 pytestmark = pytest.mark.usefixtures("browser_program")
 WORDS = "Nobody who has seen the harbour in the morning forgets the colour of its boats, or the noise of the gulls. "
 STATISTICS = "<script>window.q = window.q || []; q.push(['visit', Date.now()]);</script>"
 
 
-TALKS = Path(__file__).parents[1] / "data" / "apps" / "talks.min.js"
+APPS = suites.COPIES / "apps"
+TALKS = APPS / "talks.min.js"
+DATA, JAVASCRIPT = {"Content-Type": "application/json"}, {"Content-Type": "text/javascript"}
+
+
+# What stands on ordinary pages beside their text.
+BESIDE = (
+    "",
+    f"<script>{'track(1); ' * 300}</script>",
+    "<noscript><img src=/pixel.gif></noscript>",
+    "<noscript>This map needs JavaScript.</noscript><div id=map></div>",
+    f'<script type="application/ld+json">{{"a": "{WORDS * 20}"}}</script>',
+    "<iframe src=https://video.example.com/></iframe><div class=ad></div>",
+    "<div id=cookies></div><script src=/consent.js></script><my-widget></my-widget>",
+)
 
 
 def article(number: int, count: int) -> str:
@@ -30,7 +51,7 @@ def article(number: int, count: int) -> str:
     links = "".join(f'<a href="/page/{other}">Page {other}</a> ' for other in range(count))
     return (
         f"<!doctype html><html><head><title>Page {number}</title>{STATISTICS}<script src=/menu.js></script></head>"
-        f"<body>{links}<p>{number}. {WORDS * (2 + number % 9)}</p></body></html>"
+        f"<body>{links}<p>{number}. {WORDS * (2 + number % 9)}</p>{BESIDE[number % len(BESIDE)]}</body></html>"
     )
 
 
@@ -105,19 +126,128 @@ async def test_a_rendered_page_is_shown_by_the_commands(
     assert b"empty element where scripts put the page" in capsysbinary.readouterr().out
 
 
-async def test_an_application_built_with_vue_is_crawled_whole(web: HandWeb, crawl: HandCrawl) -> None:
-    talks = [{"id": number, "title": f"Talk number {number}"} for number in range(1, 5)]
-    data = {"Content-Type": "application/json"}
+def put_talks(web: HandWeb) -> dict[str, str]:
+    """An application built with Vue: one file that has all of it. The title of each page, by its URL."""
     shell = '<!doctype html><html><body><div id="app"></div><script src="/talks.js"></script></body></html>'
-    web.page("http://talks.test/talks.js", TALKS.read_bytes(), headers={"Content-Type": "text/javascript"})
-    web.page("http://talks.test/api/talks.json", json.dumps(talks), headers=data)
+    talks = [{"id": number, "title": f"Talk number {number}"} for number in range(1, 5)]
+    web.page("http://talks.test/talks.js", TALKS.read_bytes(), headers=JAVASCRIPT)
+    web.page("http://talks.test/api/talks.json", json.dumps(talks), headers=DATA)
+    titles = {web.page("http://talks.test/", shell): "Talks"}
     for talk in talks:
         said = talk | {"summary": f"{WORDS}{talk['id']}"}
-        web.page(f"http://talks.test/api/talk/{talk['id']}.json", json.dumps(said), headers=data)
-        web.page(f"http://talks.test/talk/{talk['id']}", shell)
-    await crawl(web.page("http://talks.test/", shell), render="auto")
-    for talk in talks:
-        row = crawl.row(web.url("talks.test", f"/talk/{talk['id']}"))
-        assert (row["outcome"], row["rendered"], row["title"]) == ("stored", "whole", f"Talk {talk['id']}")
-        assert f"{WORDS}{talk['id']}" in row["text"]
-    assert [request.path for request in web.requests].count("/talks.js") == 1
+        web.page(f"http://talks.test/api/talk/{talk['id']}.json", json.dumps(said), headers=DATA)
+        titles[web.page(f"http://talks.test/talk/{talk['id']}", shell)] = f"Talk {talk['id']}"
+    return titles
+
+
+def put_plants(web: HandWeb) -> dict[str, str]:
+    """An application built with React and Vite: modules, one of which is loaded by pages that need it."""
+    built = APPS / "plants" / "built"
+    shell = (built / "index.html").read_text()
+    web.page("http://plants.test/assets/index.js", suites.read(built / "index.js.xz"), headers=JAVASCRIPT)
+    web.page("http://plants.test/assets/plant.js", (built / "plant.js").read_bytes(), headers=JAVASCRIPT)
+    web.page("http://plants.test/assets/index.css", "body { color: #222 }", headers={"Content-Type": "text/css"})
+    plants = [{"id": number, "name": f"Plant number {number}"} for number in range(1, 4)]
+    web.page("http://plants.test/api/plants.json", json.dumps(plants), headers=DATA)
+    titles = {web.page("http://plants.test/", shell): "Plants"}
+    for plant in plants:
+        said = plant | {"text": f"{WORDS}{plant['id']}"}
+        web.page(f"http://plants.test/api/plant/{plant['id']}.json", json.dumps(said), headers=DATA)
+        titles[web.page(f"http://plants.test/plant/{plant['id']}", shell)] = str(plant["name"])
+    return titles
+
+
+async def test_applications_built_with_frameworks_are_crawled_whole(web: HandWeb, crawl: HandCrawl) -> None:
+    titles = put_talks(web) | put_plants(web)
+    await crawl(web.url("talks.test"), web.url("plants.test"), render="auto")
+    rows = {row["url"]: row for row in crawl.rows() if row["outcome"] == "stored"}
+    assert {url: row["title"] for url, row in rows.items()} == titles
+    assert {row["rendered"] for row in rows.values()} == {"whole"}
+    assert all(WORDS + url[-1] in row["text"] for url, row in rows.items() if not url.endswith("/"))
+    asked = [request.path for request in web.requests]
+    assert [asked.count(path) for path in ("/talks.js", "/assets/index.js", "/assets/plant.js")] == [1, 1, 1]
+
+
+class Members:
+    """A site that is an application, and for members: whoever is not known is sent to a form."""
+
+    FORM = "<form method=post action=/login><input name=user><input type=password name=password></form>"
+    # It is told what it may see, whatever it tries besides: to end the session, to tell others who we are.
+    SCRIPT = """
+      (async () => {
+        await fetch('/logout').catch(() => 0);
+        fetch('%s?' + encodeURIComponent(document.cookie)).catch(() => 0);
+        const data = await (await fetch('/api' + location.pathname)).json();
+        document.title = data.title;
+        document.getElementById('app').innerHTML = `<p>${data.text}</p><a href=${data.further}>further</a>`;
+      })();
+    """
+
+    def __init__(self, web: HandWeb) -> None:
+        self.asked: list[str] = []
+        self.heard = ""
+        self.script = self.SCRIPT % web.url("spy.test")
+        web.behave_host("members.test", self.serve)
+        web.behave_host("spy.test", self.hear)
+
+    async def hear(self, exchange: ServedExchange) -> None:
+        self.heard += exchange.ask.target + str(dict(exchange.ask.headers))
+        exchange.reply(make_reply(404, b"", {}))
+
+    async def serve(self, exchange: ServedExchange) -> None:
+        ask, html = exchange.ask, {"Content-Type": "text/html"}
+        self.asked.append(f"{ask.method} {ask.target}")
+        if ask.target == "/login":
+            answer = make_reply(200, self.FORM.encode(), html)
+            if ask.method == "POST":
+                answer = make_reply(303, b"", {"Location": "/", "Set-Cookie": "sid=secretsession; Path=/"})
+        elif "sid=secretsession" not in ask.headers.get("cookie", ""):
+            answer = make_reply(302, b"", {"Location": "/login"})
+        elif ask.target.startswith("/api"):
+            number = len(ask.target)
+            said = {"title": f"Number {number}", "text": f"For members: {number}", "further": "/x"}
+            answer = make_reply(200, json.dumps(said).encode(), {"Content-Type": "application/json"})
+        elif ask.target == "/app.js":
+            answer = make_reply(200, self.script.encode(), {"Content-Type": "text/javascript"})
+        else:
+            answer = make_reply(200, SHELL.replace("/assets", "").encode(), html)
+        exchange.reply(answer)
+
+
+async def test_what_a_browser_asks_for_is_asked_as_who_we_are(
+    web: HandWeb, crawl: HandCrawl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of one crawl: an application for members, and the pages of the tutorial that are made by scripts."""
+    monkeypatch.setenv("PASSWORD", "open-sesame")
+    members = Members(web)
+    put_quotes(web)
+    login = {"form": "/login", "user": "me", "password": "env:PASSWORD"}
+    (rules,) = blocks("scrapy", "pages")
+    site = from_values({"site": {"members.test": {"login": login}, **tomllib.loads(rules)["site"]}}).site
+    late = """setTimeout(() => {
+      const outer = document.getElementById('app').attachShadow({mode: 'closed'});
+      outer.append(document.createElement('div'));
+      outer.firstChild.attachShadow({mode: 'open'}).innerHTML = '<p>It is here after all.';
+    }, 700)"""
+    web.page("http://late.test/", f"<div id=app></div><p>Loading</p><script>{late}</script>")
+    seeds = [web.url("members.test"), web.url(QUOTES_HOST, "/js/"), web.url(QUOTES_HOST, "/scroll")]
+    seeds.append(web.url("late.test"))
+    await crawl(*seeds, site=site, render="auto", render_scrolls=PAGES)
+    assert [each.text for each in crawl.pages[web.url("members.test")].css("#app p")] == ["For members: 5"]
+    assert crawl.pages[web.url("late.test")].text.startswith("It is here after all"), "some begin with a pause"
+    texts = {page.title: page.text for page in crawl.pages.values() if "members.test" in page.url}
+    assert {title: text.split("\n")[0] for title, text in texts.items()} == {
+        f"Number {number}": f"For members: {number}" for number in (5, 6)
+    }
+    assert members.asked.count("POST /login") == 1
+    assert "GET /logout" not in members.asked
+    assert members.heard.count("/robots.txt") == 1
+    assert "GET" not in members.heard
+    for secret in ("secretsession", "open-sesame"):
+        assert secret not in members.heard
+        assert not is_known(secret, crawl.folder)
+    # A session is no page's, and no cookie of it is seen by scripts.
+    items = {page.url: page.items for page in crawl.pages.values() if QUOTES_HOST in page.url}
+    assert items.pop(web.url(QUOTES_HOST, "/scroll")) == WANTED
+    listed = sorted(items.items(), key=lambda each: each[0].rpartition("page/")[2])
+    assert sorted(map(str, (item for _, found in listed for item in found))) == sorted(map(str, WANTED))

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 
 from lycosa.model import RenderEnd, Response
@@ -32,7 +33,11 @@ def requests_of(body: str) -> PageRequests:
         "http://a.test/", 200, [("content-type", "text/html")], body.encode(), b"", b"", b"", "", "", 0.0, 0.0
     )
     fetcher = make_fetcher(Settings(), lambda: 0.0)
-    return PageRequests(response, fetcher, _nothing, SharedFiles(), max_requests=9, max_redirects=5, kinds=PLAIN_KINDS)
+
+    async def fetch(url: str, headers: Sequence[tuple[str, str]]) -> Response:
+        return await fetcher.fetch(url, headers=headers)
+
+    return PageRequests(response, fetch, _nothing, SharedFiles(), max_requests=9, max_redirects=5, kinds=PLAIN_KINDS)
 
 
 async def test_a_page_that_takes_too_much_memory_is_ended_and_the_next_is_shown(browser_program: str) -> None:
@@ -45,7 +50,8 @@ async def test_a_page_that_takes_too_much_memory_is_ended_and_the_next_is_shown(
     browser = Browser(LIMITS._replace(program=browser_program))
     try:
         shown = await browser.show(
-            "http://a.test/", requests_of("<p id=p></p><script>p.append(navigator.userAgent)</script>")
+            "http://a.test/",
+            requests_of("<p id=p></p><script>p.append(navigator.userAgent)</script><p>is how it is called"),
         )
         assert shown.end is RenderEnd.WHOLE
         assert '<p id="p">lycosa</p>' in shown.html
@@ -53,10 +59,10 @@ async def test_a_page_that_takes_too_much_memory_is_ended_and_the_next_is_shown(
         assert processes_of(group)
         # Somebody ends it: the next page has another.
         os.killpg(group, signal.SIGKILL)
-        shown = await browser.show("http://a.test/", requests_of("<p>once more"))
+        shown = await browser.show("http://a.test/", requests_of("<p>once more, and nothing else is here"))
         if shown.has_company:
             # It had not been noticed yet: whoever renders tries again.
-            shown = await browser.show("http://a.test/", requests_of("<p>once more"))
+            shown = await browser.show("http://a.test/", requests_of("<p>once more, and nothing else is here"))
         assert shown.end is RenderEnd.WHOLE
         assert browser.starts == 2
     finally:
@@ -74,7 +80,7 @@ async def test_a_browser_does_not_outlive_who_started_it(browser_program: str, t
 
         async def main():
             browser = Browser(LIMITS._replace(program={browser_program!r}))
-            await browser.show("http://a.test/", requests_of("<p>here"))
+            await browser.show("http://a.test/", requests_of("<p>here it is, and nothing else"))
             showing = asyncio.create_task(browser.show("http://a.test/", requests_of(html(PAGES["blocking"]))))
             await asyncio.sleep(0)
             Path({str(note)!r}).write_text(str(browser.group))

@@ -173,7 +173,9 @@ def _show_site(settings: Settings, source: PageSource, *, as_json: bool) -> int:
     console().print(visible(source.url), style="bold")
     told = in_words(rules) or ["none: its site has no table in the settings (-c FILE)"]
     print_facts([("rule", line) for line in told], indent="  ")
-    print_facts([("links", f"{len(view.links):,} that count"), ("records", f"{len(items):,}")], indent="  ")
+    note = "the page is what a stranger sees: only crawls log in" if rules.login else ""
+    count = f"{len(view.links):,} that count"
+    print_facts([("note", note), ("links", count), ("records", f"{len(items):,}")], indent="  ")
     for item in items:
         print(visible(msgspec.json.encode(item).decode()))
     for each in asked:

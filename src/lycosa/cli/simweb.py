@@ -15,6 +15,9 @@ from lycosa.cli.commands import COMMANDS
 if TYPE_CHECKING:
     from lycosa.simweb import SimWeb, WebPlan
     from lycosa.simweb.hostile import HostileWeb
+    from lycosa.simweb.quotes import QuotesWeb
+
+    Web = SimWeb | HostileWeb | QuotesWeb
 
 _DESCRIPTION = """\
 A deterministic internet on this machine's loopback: any number of hosts and pages from one seed number, with
@@ -23,6 +26,7 @@ always give the same web, so what a crawl should find of it is known. Nothing ou
 
   lycosa simweb                        serve it until Ctrl-C; prints a crawl command to copy
   lycosa simweb --hostile              serve the worst of the web instead, each kind on a host of its name
+  lycosa simweb --quotes               serve the site of docs/how-to/from-scrapy.md, to follow that page
   lycosa simweb truth --json           print every page, its links, and what a correct crawler finds
   lycosa simweb page URL               print one page as it is served
 
@@ -69,6 +73,7 @@ def _add_options(parser: argparse.ArgumentParser, *, is_default: bool) -> None:
     add("--dns-port", 0, "the port of the DNS server (default: any free one)", type=int, metavar="PORT")
     add("--log", None, "append every request to this file as a line of JSON", type=Path, metavar="FILE")
     add("--hostile", False, "good sites among every trap, tarpit and malformed answer there is", action="store_true")
+    add("--quotes", False, "a site of quotations to learn scraping from", action="store_true")
     add("--json", False, "print for machines", action="store_true")
 
 
@@ -85,14 +90,18 @@ def _serve(args: argparse.Namespace) -> int:
 
     from lycosa.simweb import Listening, SimWeb
     from lycosa.simweb.hostile import BEHAVIOURS, HostileWeb
+    from lycosa.simweb.quotes import QuotesWeb
 
     try:
         plan = _plan(args)
     except ValueError as error:
         return _refuse(error)
-    web: SimWeb | HostileWeb
     listening = Listening(port=args.port, dns_port=args.dns_port, log_file=args.log, is_log_kept=False)
-    web = HostileWeb(bad_hosts=tuple(BEHAVIOURS), listening=listening) if args.hostile else SimWeb(plan, listening)
+    web: Web
+    if args.hostile:
+        web = HostileWeb(bad_hosts=tuple(BEHAVIOURS), listening=listening)
+    else:
+        web = QuotesWeb(listening) if args.quotes else SimWeb(plan, listening)
     try:
         uvloop.run(_serve_until_stopped(web, args))
     except OSError as error:  # a port in use, a log file that cannot be written
@@ -100,7 +109,7 @@ def _serve(args: argparse.Namespace) -> int:
     return 0
 
 
-async def _serve_until_stopped(web: SimWeb | HostileWeb, args: argparse.Namespace) -> None:
+async def _serve_until_stopped(web: Web, args: argparse.Namespace) -> None:
     from lycosa.simweb.server import allow_many_connections
 
     allow_many_connections()
@@ -114,14 +123,14 @@ async def _serve_until_stopped(web: SimWeb | HostileWeb, args: argparse.Namespac
             print(f"\n{web.request_count:,} requests answered")
 
 
-def _ready_json(web: SimWeb | HostileWeb) -> str:
+def _ready_json(web: Web) -> str:
     import msgspec
 
     ready = {"port": web.port, "dns_address": web.dns_address, "seeds": web.seeds, "crawl": _crawl_command(web)}
     return msgspec.json.encode(ready).decode()
 
 
-def _ready_text(web: SimWeb | HostileWeb) -> str:
+def _ready_text(web: Web) -> str:
     return (
         f"{web.describe()} on port {web.port}, DNS at {web.dns_address}\n"
         f"seed: {' '.join(web.seeds)}\n\n"
@@ -130,7 +139,7 @@ def _ready_text(web: SimWeb | HostileWeb) -> str:
     )
 
 
-def _crawl_command(web: SimWeb | HostileWeb) -> str:
+def _crawl_command(web: Web) -> str:
     servers = shlex.quote(f'dns_servers=["{web.dns_address}"]')
     return f"lycosa crawl {' '.join(web.seeds)} --scope any --open-network 127.0.0.0/8 --set {servers}"
 

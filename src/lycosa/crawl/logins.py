@@ -7,12 +7,13 @@ visit that needs it first. Credentials and cookies go to the origin of the form 
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import parse_qsl, urljoin, urlsplit
 
 import re2
 from msgspec.structs import replace
@@ -28,22 +29,31 @@ from lycosa.page.forms import LoginForm, login_form
 from lycosa.policy.politeness import Pace, delay_seconds
 from lycosa.ports import Fetcher
 from lycosa.robots.cache import RobotsCache
-from lycosa.site_rules import Login, SiteTable, value_of
+from lycosa.site_rules import Login, SiteTable, any_origin, value_of
 from lycosa.store.sessions import SessionFile
+from lycosa.url.template import template_of
 
 # After so many tries in a row that failed nobody tries any more: accounts are locked for less.
 MAX_TRIES = 3
 TRY_AGAIN_SECONDS = 240.0
-# Sessions begun anew that did not help before what a site refuses is believed to be refused to us.
-MAX_USELESS = 3
+# Sessions begun anew that did not help: for so many pages of a kind what the site refuses is refused to us. And
+# after so many in a row the next one waits as after a failure.
+MAX_USELESS_OF_KIND, MAX_USELESS, MAX_KINDS = 2, 3, 1_000
 MAX_HOPS = 5
+MAX_STRANGERS = 100
 # New cookies of every answer are kept, but not written each time.
 KEEP_SECONDS = 5.0
 
+# Where those who are not known are sent, whatever the page with the form is called.
+_TO_LOG_IN = re.compile(r"(?i)/(?:log|sign)[-_]?(?:in|on)(?:[/.]|$)")
+_LINK_TO_LOG_IN = re.compile(rb"(?i)\b(?:log|sign)[-_]?(?:in|on)[/.?\"'#]")
 _SET_COOKIE = re.compile(rb"(?im)^(set-cookie:)[^\r\n]*(?:\r?\n[ \t][^\r\n]*)*")
+
+logger = logging.getLogger(__name__)
 
 Header = tuple[str, str]
 AddressOf = Callable[[Lease], Awaitable[str]]
+IsKnown = Callable[[str], bool]
 
 
 class LoginFailed(VisitError):
@@ -59,7 +69,7 @@ class _Session:
     def __init__(self, login: Login, origin: str, folder: Path) -> None:
         self.login = login
         self.origin = origin
-        self.form_url = urljoin(origin + "/", login.form)
+        self.form_url = urljoin(origin + "/", login.form) if login.form else ""
         self.cookies = Cookies(origin)
         self.headers: tuple[Header, ...] = ()
         self.file: SessionFile | None = None
@@ -69,6 +79,7 @@ class _Session:
         self.turn = asyncio.Lock()
         self.began = 0  # how often
         self.useless = 0  # how often in a row that changed nothing
+        self.refused: dict[str, int] = {}  # for how many pages of a kind
         self.failures = 0
         self.failed_because = ""
         self.try_at = 0.0
@@ -86,6 +97,24 @@ class _Session:
                 self.cookies = Cookies(origin, self.file.read())
         self.is_open = self.file is None or bool(self.cookies)
 
+    def learn(self, url: str, now: float, *, has_helped: bool) -> None:
+        """It was begun anew for a URL."""
+        kind = template_of(_path_of(url))
+        if has_helped:
+            self.useless = 0
+            self.refused.pop(kind, None)
+            return
+        self.useless += 1
+        if len(self.refused) < MAX_KINDS:
+            self.refused[kind] = self.refused.get(kind, 0) + 1
+        if self.useless >= MAX_USELESS:
+            self.try_at = now + TRY_AGAIN_SECONDS
+            self.failed_because = "the site does not know us, and new sessions changed nothing"
+
+    def is_refused(self, url: str) -> bool:
+        """Whether pages of this kind are refused to us in new sessions as well."""
+        return self.refused.get(template_of(_path_of(url)), 0) >= MAX_USELESS_OF_KIND
+
     def credentials(self, url: str, now: float) -> tuple[Header, ...]:
         cookies = self.cookies.header(url, now)
         return (*self.headers, ("Cookie", cookies)) if cookies else self.headers
@@ -95,8 +124,16 @@ class Logins:
     """The sessions of a worker, by origin."""
 
     def __init__(
-        self, sites: SiteTable, folder: Path, fetcher: Fetcher, robots_cache: RobotsCache, pace: Pace, clock: Clock
+        self,
+        sites: SiteTable,
+        folder: Path,
+        fetcher: Fetcher,
+        robots_cache: RobotsCache,
+        pace: Pace,
+        clock: Clock,
+        is_known: IsKnown = any_origin,
     ) -> None:
+        self._is_known = is_known
         self._sites = sites
         self._folder = folder
         self._fetcher = fetcher
@@ -104,7 +141,8 @@ class Logins:
         self._pace = pace
         self._clock = clock
         self._has_any = sites.says("login")
-        self._sessions: dict[str, _Session | None] = {}
+        self._sessions: dict[str, _Session] = {}
+        self._strangers = set[str]()  # origins that are not told who we are
 
     def objection(self, url: str) -> Refused | None:
         """Why a URL is not to be visited while we are logged in to its site."""
@@ -122,24 +160,48 @@ class Logins:
             return await self._fetcher.fetch(url, address=address, headers=headers, parts=parts)
         began = await self._begin(session, lease, address_of)
         response = await self._ask(session, lease, address_of, headers, parts)
-        if self._has_ended(session, url, response) and session.useless < MAX_USELESS:
+        if not self._has_ended(session, url, response):
+            session.refused.pop(template_of(_path_of(url)), None)
+        elif session.file is None:
+            raise LoginFailed(f"the site does not know the cookies of {session.login.cookies}, or not any more")
+        elif not session.is_refused(url):
             await self._rest(session, response)
             await self._begin(session, lease, address_of, ended=began)
             response = await self._ask(session, lease, address_of, headers, parts)
-            session.useless = session.useless + 1 if self._has_ended(session, url, response) else 0
+            session.learn(url, self._clock(), has_helped=not self._has_ended(session, url, response))
+        return _without_cookies(response)
+
+    async def fetch_for(self, page_url: str, url: str, headers: Sequence[Header]) -> Response:
+        """The answer to what a page asks for: as who we are there, if that is its own origin."""
+        session = self._session(url) if origin_of(url) == origin_of(page_url) else None
+        if session is None:
+            return await self._fetcher.fetch(url, headers=headers)
+        if session.logout.search(_path_of(url)):
+            raise LoginFailed("it would end the session", sent=False)
+        parts = RequestParts(headers=session.credentials(url, self._clock()))
+        response = await self._fetcher.fetch(url, headers=headers, parts=parts)
+        self._take_cookies(session, response)
         return _without_cookies(response)
 
     # ---- one session
 
     def _session(self, url: str) -> _Session | None:
-        if not self._has_any:
+        if not self._has_any or (login := self._sites.of(url).login) is None:
             return None
         origin = origin_of(url)
         if origin not in self._sessions:
-            login = self._sites.of(url).login
-            form_origin = origin_of(login.form) if login and "://" in login.form else origin
-            self._sessions[origin] = _Session(login, origin, self._folder) if login and form_origin == origin else None
+            is_own = origin_of(login.form) == origin if "://" in login.form else self._is_known(origin)
+            if not is_own:
+                self._tell_stranger(origin)
+                return None
+            self._sessions[origin] = _Session(login, origin, self._folder)
         return self._sessions[origin]
+
+    def _tell_stranger(self, origin: str) -> None:
+        """Say once that an origin is asked without the login of its host."""
+        if origin not in self._strangers and len(self._strangers) < MAX_STRANGERS:
+            self._strangers.add(origin)
+            logger.warning('the login of its host is not used at %s; if it is to be: [site."%s".login]', origin, origin)
 
     async def _ask(
         self,
@@ -159,24 +221,32 @@ class Logins:
     def _take_cookies(self, session: _Session, response: Response) -> None:
         now = self._clock()
         values = [value for name, value in response.headers if name == "set-cookie"]
-        if session.file and values and session.cookies.take(response.url, values, now) and now >= session.keep_at:
-            session.keep_at = now + KEEP_SECONDS
+        if not values or session.login.way not in ("form", "cookies"):
+            return
+        if not session.cookies.take(response.url, values, now) or session.file is None or now < session.keep_at:
+            return
+        session.keep_at = now + KEEP_SECONDS
+        if not session.file.has_news():
+            # Else another worker has begun anew since: ours are of the session before.
             session.file.write(session.cookies.all())
 
     def _has_ended(self, session: _Session, url: str, response: Response) -> bool:
         """Whether an answer is that of a site that does not know us (any more)."""
-        if session.file is None or url == session.form_url:
+        if session.login.way not in ("form", "cookies") or url == session.form_url:
             return False
         if response.is_redirect:
-            to = urljoin(url, response.header("location"))
-            return origin_of(to) == session.origin and urlsplit(to).path == urlsplit(session.form_url).path
+            return _leads_to_login(urljoin(url, response.header("location")), session)
         if response.status == 401:
-            return True
-        if response.status != 200 or b"password" not in response.body.lower():
+            return bool(session.form_url)
+        # Without a form nothing can be begun anew: there only what the operator calls success decides.
+        if response.status not in (200, 403) or not (session.form_url or session.success):
             return False
-        form = login_form(response.body, response.header("content-type"), response.url)
+        shows_form = _has_login_form(response)
+        if response.status == 403 or session.success:
+            # What says no, or says nothing that only those hear who are known, and where to log in.
+            shows_form = shows_form or _names(session.form_url, response.body)
         # A page with a small form for those who are not known shows its own text all the same.
-        return form is not None and not (session.success and self._is_welcome(session, response))
+        return shows_form and not (session.success and self._is_welcome(session, response))
 
     # ---- logging in
 
@@ -229,6 +299,9 @@ class Logins:
         if response.is_redirect:
             to = urljoin(form.action, response.header("location"))
             response = await self._get(session, lease, address_of, to)
+        if session.success and not self._is_welcome(session, response) and not _has_login_form(response):
+            # Many sites say that they will lead on, on a page of its own.
+            response = await self._get(session, lease, address_of, f"{session.origin}/")
         if not self._is_welcome(session, response):
             raise LoginFailed(f"the answer is none for those who are logged in ({response.status})")
         if not session.cookies:
@@ -273,16 +346,40 @@ class Logins:
     def _is_welcome(session: _Session, response: Response) -> bool:
         if session.success:
             return bool(session.success.search(decode(response.body, response.header("content-type")).text.encode()))
-        is_page = 200 <= response.status < 300
-        return is_page and login_form(response.body, response.header("content-type"), response.url) is None
+        return 200 <= response.status < 300 and not _has_login_form(response)
 
 
 def _values(login: Login, form: LoginForm) -> dict[str, str]:
     try:
-        typed = {form.user: value_of(login.user), form.password: value_of(login.password)}
+        typed = {form.user: value_of(login.user)} if form.user else {}
+        typed[form.password] = value_of(login.password)
         return typed | {name: value_of(value) for name, value in login.fields.items()}
     except ValueError as error:
         raise SettingsError(f"login: {error}") from None
+
+
+def _has_login_form(response: Response) -> bool:
+    if b"password" not in response.body.lower():
+        return False
+    form = login_form(response.body, response.header("content-type"), response.url)
+    return form is not None and form.asks_once
+
+
+def _leads_to_login(url: str, session: _Session) -> bool:
+    """Whether a redirect sends away those who are not known."""
+    if origin_of(url) != session.origin:
+        return False
+    to, form = urlsplit(url), urlsplit(session.form_url)
+    is_form = bool(session.form_url) and to.path == form.path and set(parse_qsl(form.query)) <= set(parse_qsl(to.query))
+    return is_form or bool(_TO_LOG_IN.search(to.path))
+
+
+def _names(url: str, body: bytes) -> bool:
+    """Whether a page may have a link to the form, by the last part of its path; if nobody knows it, to any."""
+    if not url:
+        return bool(_LINK_TO_LOG_IN.search(body))
+    name = urlsplit(url).path.rstrip("/").rpartition("/")[2].encode()
+    return len(name) > 1 and name in body
 
 
 def _path_of(url: str) -> str:

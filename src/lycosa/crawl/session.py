@@ -217,7 +217,8 @@ class Session:
             logger.warning("%s", missing)
         if not _has_contact(self.settings) and not _is_at_home(self.settings, seeds or self.folder.read_seeds()):
             logger.warning("%s", NO_CONTACT)
-        for warning in warnings_of(self.settings.site):
+        hosts = {seed.host for seed in seeds or self.folder.read_seeds()} if self.settings.site else set()
+        for warning in warnings_of(self.settings.site, hosts):
             logger.warning("%s", warning)
         ending = await self._crawl(seeds, revisit=revisit)
         if self._shipper and not await self._ship_rest(self._shipper):

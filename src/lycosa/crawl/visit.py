@@ -170,7 +170,9 @@ class Visitor:
             return objection
         request = target.request
         if self._hooks.on_request:
-            if (wanted := self._wanted(self._hooks.on_request, target)) is None:
+            with self._watchdog(lease.token, 0):
+                wanted = self._wanted(self._hooks.on_request, target)
+            if wanted is None:
                 return Refused(Refusal.HOOK)
             request = wanted.parts
         # What is asked in another way gives no page that could be compared.
@@ -188,8 +190,12 @@ class Visitor:
             return Unchanged(response)
         with self._watchdog(lease.token, len(response.body)):
             page = self._parse(response)
-        if self._renderer and (cause := self._renderer.cause(response, page)):
-            response, page = await self._renderer.render(response, page, cause, partial(self._parse_rendered, lease))
+            cause = self._renderer.cause(response, page) if self._renderer else None
+        if self._renderer and cause:
+            fetch = partial(self._logins.fetch_for, target.url)
+            response, page = await self._renderer.render(
+                response, page, cause, fetch, partial(self._parse_rendered, lease)
+            )
         with self._watchdog(lease.token, len(response.body)):
             if self._judge.is_soft_404(lease, page):
                 return Failed(Failure.SOFT_404, response=response)
@@ -237,7 +243,8 @@ class Visitor:
         kind = type(outcome).__name__.lower()
         failed = FailedVisit(request_of(lease.target), kind, outcome.reason.value, outcome.detail, status)
         try:
-            called("on_failure", cast("OnFailure", self._hooks.on_failure), failed)
+            with self._watchdog(lease.token, 0):
+                called("on_failure", cast("OnFailure", self._hooks.on_failure), failed)
         except HookFailed as error:
             return Crashed(Crash.HOOK, str(error)[:MAX_DETAIL_CHARACTERS])
         return outcome

@@ -31,7 +31,7 @@ from lycosa.fetch.site_requests import RequestLines, SiteRequests
 from lycosa.fetch.spacing import RequestSpacing
 from lycosa.model import Failure, RequestParts, Response
 from lycosa.settings import Settings
-from lycosa.site_rules import Proxy
+from lycosa.site_rules import Proxy, any_origin
 
 # A body comes in as few reads as possible; libcurl has one such buffer per multi handle, not per transfer.
 BUFFER_BYTES = 256 * 1024
@@ -85,6 +85,7 @@ class _Slot:
         "request_lines",
         "room",
         "started",
+        "verifies",
         "window_at",
         "window_bytes",
     )
@@ -99,7 +100,7 @@ class _Slot:
         self.proxy: Proxy | None = None
         self.method = "GET"
         self.request_lines: list[bytes] = []
-        self.is_fresh = False
+        self.is_fresh, self.verifies = False, True
         self.place: Place
         self.done: asyncio.Future[CurlTrouble | None]
 
@@ -173,6 +174,7 @@ class CurlFetcher:
         sweep_seconds: float = 1.0,
         spacing: RequestSpacing | None = None,
         clock: Callable[[], float] = time.time,
+        is_known: Callable[[str], bool] = any_origin,
     ) -> None:
         self._settings = settings
         self._resolver = resolver
@@ -185,7 +187,7 @@ class CurlFetcher:
         self._spacing = spacing if spacing and spacing.is_wanted else None
         self._clock = clock
         self._limits = HeadLimits(settings.max_header_lines, settings.max_header_bytes, settings.max_header_line_bytes)
-        self._site_requests = SiteRequests(settings.user_agent, settings.site)
+        self._site_requests = SiteRequests(settings.user_agent, settings.site, is_known)
         self._connections = settings.connections or USUAL_CONNECTIONS
         self._open_requests = asyncio.Semaphore(self._connections)
         self._body_budget = BodyBudget(settings.body_budget_bytes)
@@ -353,6 +355,12 @@ class CurlFetcher:
         if slot.proxy != request.proxy:
             _set_proxy(slot.easy, request.proxy)
             slot.proxy = request.proxy
+        # Whoever cannot prove to be the host is told nothing that is for it alone.
+        verifies = self._settings.tls == "verify" or request.lines.has_secrets
+        if slot.verifies is not verifies:
+            slot.easy.setopt(pycurl.SSL_VERIFYPEER, int(verifies))
+            slot.easy.setopt(pycurl.SSL_VERIFYHOST, 2 if verifies else 0)
+            slot.verifies = verifies
         by = f" by {request.proxy.url}" if request.proxy else ""
         slot.place = (request.url[:5], request.where.host_header, address + by)
         is_fresh = self._idle_connections.has_ended(slot.place, slot.started)
@@ -386,8 +394,8 @@ class CurlFetcher:
             pycurl.DNS_CACHE_TIMEOUT: 0,
             pycurl.CONNECTTIMEOUT_MS: _milliseconds(settings.connect_seconds),
             pycurl.TIMEOUT_MS: _milliseconds(settings.fetch_seconds),
-            pycurl.SSL_VERIFYPEER: int(settings.tls == "verify"),
-            pycurl.SSL_VERIFYHOST: 2 if settings.tls == "verify" else 0,
+            pycurl.SSL_VERIFYPEER: 1,
+            pycurl.SSL_VERIFYHOST: 2,
             pycurl.HEADERFUNCTION: slot.lines.append,
             pycurl.WRITEFUNCTION: slot.write,
             pycurl.MAXAGE_CONN: MAX_IDLE_CONNECTION_SECONDS,

@@ -5,15 +5,28 @@ They are looked up by the URL of each request, so none goes anywhere else: a red
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from lycosa.errors import SettingsError
+from lycosa.fetch.cookies import read_cookie_file
 from lycosa.fetch.head import request_lines
-from lycosa.model import RequestParts
-from lycosa.site_rules import Proxy, SiteRules, SiteTable, check_cookie, check_header, check_login, proxy_of, value_of
+from lycosa.model import RequestParts, origin_of
+from lycosa.site_rules import (
+    Proxy,
+    SiteRules,
+    SiteTable,
+    any_origin,
+    check_cookie,
+    check_header,
+    check_login,
+    place_of,
+    proxy_of,
+    value_of,
+)
 
 Header = tuple[str, str]
 # All others may be keys to a site, so their values stand in no record of a request.
@@ -27,6 +40,7 @@ class RequestLines(NamedTuple):
 
     sent: list[bytes]
     told: list[bytes]
+    has_secrets: bool = False
 
 
 class SiteRequest(NamedTuple):
@@ -42,8 +56,11 @@ _ORDINARY = SiteRequest()
 class SiteRequests:
     """The header lines and proxies of requests by their URLs."""
 
-    def __init__(self, user_agent: str, rules: Mapping[str, SiteRules]) -> None:
+    def __init__(
+        self, user_agent: str, rules: Mapping[str, SiteRules], is_known: Callable[[str], bool] = any_origin
+    ) -> None:
         self._user_agent = user_agent
+        self._is_known = is_known  # an origin that may be told what is for its host alone
         self._sites = SiteTable(with_values(rules))
         self._has_own = any(map(self._sites.says, ("headers", "cookies", "proxy")))
         # One object for all alike: who is given the same again need not set it again.
@@ -57,6 +74,8 @@ class SiteRequests:
         headers = tuple((rules.headers or {}).items())
         if rules.cookies:
             headers += (("Cookie", "; ".join(f"{name}={value}" for name, value in rules.cookies.items())),)
+        if headers and not self._is_known(origin_of(url)):
+            headers = tuple(each for each in headers if _is_told(each))
         return SiteRequest(headers, proxy_of(rules.proxy) if rules.proxy else None)
 
     def lines(self, own: SiteRequest, headers: Sequence[Header], parts: RequestParts | None = None) -> RequestLines:
@@ -64,7 +83,7 @@ class SiteRequests:
         if parts and (parts.headers or parts.body):
             names = {name.lower() for name, _ in parts.headers}
             form = [] if "content-type" in names or not parts.body else [_FORM]
-            return self._new_lines([*own.headers, *parts.headers], [*headers, *form])
+            return self._new_lines(_together(own.headers, parts.headers), [*headers, *form])
         if headers:
             return self._new_lines(own.headers, headers)
         lines = self._lines.get(own.headers)
@@ -77,8 +96,19 @@ class SiteRequests:
         sent = request_lines(self._user_agent, [*own, *headers])
         if not own:
             return RequestLines(sent, sent)
-        told = [(name, value if name.lower() in _TOLD else WITHHELD) for name, value in own]
-        return RequestLines(sent, request_lines(self._user_agent, [*told, *headers]))
+        told = [(name, value) if _is_told((name, value)) else (name, WITHHELD) for name, value in own]
+        return RequestLines(sent, request_lines(self._user_agent, [*told, *headers]), not all(map(_is_told, own)))
+
+
+def _is_told(header: Header) -> bool:
+    return header[0].lower() in _TOLD
+
+
+def _together(own: Sequence[Header], more: Sequence[Header]) -> list[Header]:
+    """Both; cookies of a session join those of the rules."""
+    cookies = [value for name, value in (*own, *more) if name.lower() == "cookie"]
+    headers = [each for each in (*own, *more) if each[0].lower() != "cookie"]
+    return [*headers, ("Cookie", "; ".join(cookies))] if cookies else headers
 
 
 def with_values(rules: Mapping[str, SiteRules]) -> dict[str, SiteRules]:
@@ -93,6 +123,8 @@ def _with_values(place: str, said: SiteRules) -> SiteRules:
         proxy = said.proxy and value_of(said.proxy)
         if said.login:
             check_login(said.login)
+            if said.login.cookies:
+                read_cookie_file(Path(said.login.cookies).expanduser(), f"https://{place_of(place).host}")
         for name, value in headers.items():
             check_header(name, value)
         for name, value in cookies.items():

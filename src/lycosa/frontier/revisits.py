@@ -26,9 +26,9 @@ from lycosa.frontier.rules import FrontierRules, host_of_origin, is_for_revisit,
 from lycosa.frontier.tables import HISTORY, REVISITS, Batch, Row, Tables
 from lycosa.model import MAX_PRIORITY, Failure, History, Kind, OutcomeKind, Settlement, Target, origin_of
 from lycosa.policy.freshness import Belief, Price, RatePool, learnt, prior_of, value
-from lycosa.policy.politeness import own_delay
 from lycosa.policy.priority import ORDINARY, SEED
 from lycosa.policy.revisits import equal_share_of, interval_of, is_due, longest_wait, rest
+from lycosa.site_rules import intervals_of
 
 DAY = 86_400.0
 # Of pages nobody knows anything of: about once in so long each changes, and is visited where no budget is set.
@@ -148,6 +148,7 @@ class Revisits:
         self._from = b""  # nothing rests up to here
         self._look_at = 0.0  # before that nobody can be woken
         self._compared = MIN_COMPARED
+        self._own_interval = intervals_of(rules.intervals)
         if self.is_on and state.schedule is None:
             state.schedule = Schedule(at=clock(), share=share)
 
@@ -308,7 +309,7 @@ class Revisits:
                 return None
             case OutcomeKind.READ if not is_sitemap(row):
                 return None
-            case _ if (own := own_delay(self._rules.intervals, record.name)) is not None:
+            case _ if (own := self._own_interval(row.url)) is not None:
                 return own, own
             case _:
                 belief, weight = belief_of(row, self.prior(record)), row.weight or 1.0
@@ -421,18 +422,18 @@ class Revisits:
                 continue
             host = self._hosts.get(host_of_origin(origin_of(past.url)))
             belief = belief_of(past, self.prior(host.record))
-            if goes_by_clock := self._goes_by_clock(host.record, past):
+            if goes_by_clock := self._goes_by_clock(past):
                 worth = self.price if due_of(key) <= now else 0.0
             else:
                 worth = value(belief, past.weight or 1.0, now - past.visited_at)
             resting.append(_Resting(key, past, host, worth, goes_by_clock))
         return resting
 
-    def _goes_by_clock(self, record: HostRecord, past: History) -> bool:
+    def _goes_by_clock(self, past: History) -> bool:
         """Whether a page is visited at its moment: nobody knows what would be found, or the operator has set it."""
         if past.failures or past.outcome is OutcomeKind.REFUSED:
             return True
-        return own_delay(self._rules.intervals, record.name) is not None
+        return self._own_interval(past.url) is not None
 
     def _choose(self, batch: HostBatch, resting: Sequence[_Resting], paid: int, now: float) -> list[_Resting]:
         """The worthiest: those that are due; of the others as many as would else be lost of the budget."""

@@ -82,7 +82,7 @@ class FrontierRules(msgspec.Struct, frozen=True):
     min_revisit_seconds: float = 3600.0
     forget_seconds: float = 90 * 86_400.0  # from when a page was found gone
     delays: dict[str, float] = {}  # of hosts, or of all below a name, that have a pause of their own
-    intervals: dict[str, float] = {}  # likewise, how soon their pages are visited again
+    intervals: dict[str, float] = {}  # of places (`site_rules`): how soon their pages are visited again
 
     def pace_of(self, host: str) -> Pace:
         """How politely a host is asked."""

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import date
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import quote, urljoin
 
 import turbohtml
 from turbohtml import Element
 
 from lycosa.page.content.dates import iso_date
+from lycosa.page.selected import Node, elements
 from lycosa.site_rules import Field, SiteRules, as_field
 
 Record = dict[str, Any]
-Node = turbohtml.Document | Element
 # A page says no more than this in records: what its selectors choose may overlap as often as they like.
 MAX_RECORDS, MAX_RECORD_CHARS = 10_000, 4_000_000
 _NUMBER = re.compile(r"[-+−]?\d[\d.,'’\u00a0\u202f ]*")
+_SCHEMES = frozenset({"http", "https", "ftp", "mailto", "tel", "magnet"})
+_IN_URLS = "%/:=&?~#+!$,;'@()*[]"
 _BETWEEN_DIGITS = re.compile(r"[\s'’\u00a0\u202f]")
 
 
@@ -43,7 +46,7 @@ def records_of(tree: turbohtml.Document, base: str, rules: SiteRules) -> list[Re
         return []
     budget = _Budget()
     fields = {name: as_field(field) for name, field in rules.fields.items()}
-    return _records(tree.select(rules.each) if rules.each else [tree], fields, base, budget)
+    return _records(elements(tree, rules.each) if rules.each else [tree], fields, base, budget)
 
 
 def _records(nodes: list[Any], fields: Mapping[str, Field], base: str, budget: _Budget) -> list[Record]:
@@ -61,7 +64,7 @@ def _records(nodes: list[Any], fields: Mapping[str, Field], base: str, budget: _
 def _value(node: Node, field: Field, base: str, budget: _Budget) -> Any:
     if field.each:
         inner = {name: as_field(each) for name, each in field.fields.items()}
-        return _records(node.select(field.each), inner, base, budget)
+        return _records(elements(node, field.each), inner, base, budget)
     if field.is_list:
         values = []
         for chosen in _chosen(node, field):
@@ -96,7 +99,7 @@ def _read(chosen: Any, field: Field, base: str, budget: _Budget) -> Any:
         case "float":
             return number_in(text)
         case "date":
-            return iso_date(text) or None
+            return _date(text)
         case "url":
             return _url(text, base)
         case "bool":
@@ -121,10 +124,23 @@ def _text(chosen: Any, field: Field) -> str | None:
 
 
 def _url(text: str, base: str) -> str | None:
+    """A URL that can be asked for; null for what only a script understands."""
     try:
-        return urljoin(base, text)
+        url = urljoin(base, text.strip())
     except ValueError:
         return None
+    return quote(url, safe=_IN_URLS) if url.partition(":")[0].lower() in _SCHEMES else None
+
+
+def _date(text: str) -> str | None:
+    """A date as ISO 8601 has it, as exact as it was written; null for a day that does not exist."""
+    written = iso_date(text)
+    try:
+        if len(written) >= len("2024-01-01"):
+            date.fromisoformat(written[:10])
+    except ValueError:
+        return None
+    return written or None
 
 
 def number_in(text: str) -> float | None:

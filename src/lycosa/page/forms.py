@@ -25,6 +25,7 @@ class LoginForm(NamedTuple):
     user: str  # the names of its fields
     password: str
     charset: str
+    asks_once: bool = True  # who is new types a password twice, and who changes it
 
     def filled(self, values: Mapping[str, str]) -> bytes:
         """What is sent, in the encoding of the site; characters that it lacks as references, like browsers do."""
@@ -36,17 +37,23 @@ class LoginForm(NamedTuple):
 
 
 def login_form(body: bytes, content_type: str, url: str) -> LoginForm | None:
-    """The first form of a page that asks for a password; None if there is none."""
+    """The form of a page by which people log in: one that asks for a password, and for no new one; None without any."""
     text, charset, _ = decode(body, content_type)
     document = turbohtml.parse(text, positions=False)
     base = next((href for tag in document.select("base[href]") if (href := tag.attr("href"))), "")
+    found: LoginForm | None = None
     for form in document.select("form"):
         if passwords := form.select("input[type=password i][name]"):
-            return _read(form, str(passwords[0].attr("name")), urljoin(url, str(base)), charset)
-    return None
+            read = _read(form, passwords, urljoin(url, str(base)), charset)
+            if read.asks_once:
+                return read
+            found = found or read
+    return found
 
 
-def _read(form: turbohtml.Element, password: str, url: str, charset: str) -> LoginForm:
+def _read(form: turbohtml.Element, passwords: list[turbohtml.Element], url: str, charset: str) -> LoginForm:
+    password = str(passwords[0].attr("name"))
+    is_new = any(str(each.attr("autocomplete") or "").lower() == "new-password" for each in passwords)
     fields = dict(form.form_data())
     # The button that a person would press; without one, as with the return key.
     for button in form.select(_BUTTONS)[:1]:
@@ -62,6 +69,7 @@ def _read(form: turbohtml.Element, password: str, url: str, charset: str) -> Log
         user=_user_of(candidates),
         password=password,
         charset=_charset_of(str(form.attr("accept-charset") or ""), charset),
+        asks_once=len(passwords) == 1 and not is_new,
     )
 
 

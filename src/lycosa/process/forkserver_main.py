@@ -52,6 +52,8 @@ def _become_worker(control: socket.socket, fd: int, slot_fd: int, make_worker: M
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
     os.setsid()
+    # What hooks print is in the log at once: nobody flushes it when a worker ends.
+    sys.stdout = open(1, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
     try:
         run(fd, slot_fd, make_worker)
     except BaseException:

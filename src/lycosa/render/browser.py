@@ -38,6 +38,9 @@ START_SECONDS, CLOSE_SECONDS, ANSWER_SECONDS, SNAPSHOT_SECONDS = 30.0, 5.0, 2.0,
 MORE_SECONDS = 15.0
 # A page is at rest when for so long it has asked for nothing and has not grown.
 QUIET_SECONDS, LOOK_SECONDS = 0.5, 0.17
+# Not yet if it shows next to nothing: some begin with a pause. And in spite of what it asks for if it has not grown for
+# long: some ask for news for ever.
+HOLLOW_SECONDS, HOLLOW_CHARS, STILL_SECONDS = 3.0, 25, 15.0
 WATCH_SECONDS = 0.5
 HEAP_MEGABYTES = 512
 FOLDER = "lycosa-browser-"
@@ -68,16 +71,26 @@ _QUIET = """(() => {
     try { delete window[name]; } catch (error) {}
   for (const name of ['alert', 'confirm', 'prompt', 'print', 'open'])
     try { window[name] = () => name === 'confirm' ? false : name === 'prompt' ? null : undefined; } catch (error) {}
+  // What a closed shadow tree shows is shown, too.
+  const attach = Element.prototype.attachShadow;
+  Element.prototype.attachShadow = function (how) { return attach.call(this, {...how, mode: 'open'}); };
 })()"""
 _STATE = "[document.readyState, document.getElementsByTagName('*').length]"
+_SHOWN = "document.body ? document.body.innerText.trim().length : 0"
 _SCROLL = "window.scrollTo(0, document.documentElement.scrollHeight)"
 # What is in shadow trees is shown, and would be left out. <noscript> is for those without scripts.
 _SNAPSHOT = """(() => {
   let count = 0;
-  for (const each of document.querySelectorAll('*')) {
-    if (each.shadowRoot && count++ < 2000) each.insertAdjacentHTML('beforeend', each.shadowRoot.innerHTML);
-    if (each.localName === 'noscript') each.remove();
-  }
+  const open = (root, depth) => {
+    for (const each of root.querySelectorAll('*')) {
+      if (each.shadowRoot && depth < 50 && count++ < 2000) {
+        open(each.shadowRoot, depth + 1);
+        each.insertAdjacentHTML('beforeend', each.shadowRoot.innerHTML);
+      }
+      if (each.localName === 'noscript') each.remove();
+    }
+  };
+  open(document, 0);
   const html = document.documentElement ? document.documentElement.outerHTML : '';
   return '<!DOCTYPE html>' + (html.length > %d ? html.slice(0, %d) : html);
 })()"""
@@ -347,7 +360,8 @@ class _Shower:
         """Return when the page is at rest, or is to wait for no longer."""
         loop = asyncio.get_running_loop()
         last: object = None
-        quiet_since = loop.time()
+        scrolled_at: object = None
+        quiet_since = still_since = loop.time()
         while loop.time() < until:
             await asyncio.sleep(LOOK_SECONDS)
             requests = self._requests
@@ -357,15 +371,27 @@ class _Shower:
                 return RenderEnd.REQUESTS
             state = await self._evaluate(_STATE, ANSWER_SECONDS)
             now = loop.time()
-            if requests.open or state is None or state != last or state[0] != "complete":
-                last, quiet_since = state, now
-            elif now - quiet_since >= QUIET_SECONDS:
-                if not self._scrolls:
-                    return RenderEnd.REQUESTS if requests.is_too_much else RenderEnd.WHOLE
-                self._scrolls -= 1
+            if state is None or state != last or state[0] != "complete":
+                last, quiet_since, still_since = state, now, now
+            elif requests.open:
                 quiet_since = now
-                await self._evaluate(_SCROLL, ANSWER_SECONDS)
+            is_still = now - still_since >= STILL_SECONDS and not await self._is_hollow(0.0)
+            if not is_still and (now - quiet_since < QUIET_SECONDS or await self._is_hollow(now - quiet_since)):
+                continue
+            if not self._scrolls or state == scrolled_at:
+                return RenderEnd.REQUESTS if requests.is_too_much else RenderEnd.WHOLE
+            self._scrolls -= 1
+            quiet_since, still_since, scrolled_at = now, now, state
+            await self._evaluate(_SCROLL, ANSWER_SECONDS)
+        self._requests.is_short_of_time = self._requests.open > 0
         return RenderEnd.TIME
+
+    async def _is_hollow(self, quiet_seconds: float) -> bool:
+        """Whether a page that is quiet shows so little that it may only have begun."""
+        if quiet_seconds >= HOLLOW_SECONDS:
+            return False
+        shown = await self._evaluate(_SHOWN, ANSWER_SECONDS)
+        return isinstance(shown, int | float) and shown < HOLLOW_CHARS
 
     async def _snapshot(self, end: RenderEnd) -> Shown:
         from playwright.async_api import Error

@@ -19,12 +19,23 @@ MIN_GAINED_CHARS, MIN_GAINED_SHARE = 20, 0.1
 
 
 class Lesson:
-    """How often pages of a kind were rendered, and how often that brought something."""
+    """How often pages of a kind were rendered, and how often that brought something.
 
-    __slots__ = ("gained", "passed", "tried")
+    `plain` are those that did not look as if they needed it.
+    """
+
+    __slots__ = ("gained", "passed", "plain_gained", "plain_tried", "tried")
 
     def __init__(self) -> None:
         self.tried = self.gained = self.passed = 0
+        self.plain_tried = self.plain_gained = 0
+
+    @property
+    def helps_plain_pages(self) -> bool:
+        """Whether also pages that look whole are worth a try: among those that are empty, others may be just pages."""
+        if self.plain_tried < TRIES_PER_TEMPLATE:
+            return self.gained > 0
+        return 2 * self.plain_gained >= self.plain_tried
 
 
 class Lessons:
@@ -35,10 +46,11 @@ class Lessons:
 
     def decide(self, host: str, path_and_query: str, cause: RenderCause | None) -> RenderCause | None:
         """Why a page is rendered, given what it looks like; `STATIC` or None if it is not."""
-        if self.has_gained(host, path_and_query):
-            return cause or RenderCause.LEARNT
         if cause is None:
-            return None
+            known = self._known(_template(host, path_and_query))
+            return RenderCause.LEARNT if known and known.helps_plain_pages else None
+        if self.has_gained(host, path_and_query):
+            return cause
         lesson, of_host = self._known(_template(host, path_and_query)), self._known(host)
         for known, tries in ((lesson, TRIES_PER_TEMPLATE), (of_host, TRIES_PER_HOST)):
             if known and known.tried >= tries and not known.gained:
@@ -52,13 +64,15 @@ class Lessons:
         lesson = self._known(_template(host, path_and_query))
         return lesson is not None and lesson.gained > 0 and 2 * lesson.gained >= lesson.tried
 
-    def learn(self, host: str, path_and_query: str, *, has_gained: bool) -> None:
+    def learn(self, host: str, path_and_query: str, *, has_gained: bool, is_plain: bool = False) -> None:
         """A page was rendered, to this end."""
         for key in (_template(host, path_and_query), host):
             lesson = self._lessons.setdefault(key, Lesson())
             self._lessons.move_to_end(key)
             lesson.tried += 1
             lesson.gained += has_gained
+            lesson.plain_tried += is_plain
+            lesson.plain_gained += is_plain and has_gained
         while len(self._lessons) > MAX_LESSONS:
             self._lessons.popitem(last=False)
 

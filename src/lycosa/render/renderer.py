@@ -12,15 +12,15 @@ import msgspec
 
 from lycosa.model import Page, RawLink, RenderCause, RenderEnd, Rendering, Response
 from lycosa.page.media import Media, media_of
-from lycosa.ports import Fetcher
 from lycosa.render.browser import Browser, Shown
 from lycosa.render.lessons import Lessons, has_gained
 from lycosa.render.need import has_scripts, need_of
-from lycosa.render.requests import MEDIA_KINDS, PLAIN_KINDS, PageRequests, SharedFiles
+from lycosa.render.requests import MEDIA_KINDS, PLAIN_KINDS, Fetch, PageRequests, SharedFiles
 from lycosa.url.canonical import NO_LIMITS, ParsedUrl, parse
 
 Mode = Literal["never", "auto", "always"]
-# A page whose browser was ended for another's sake is shown once more.
+# A page whose browser was ended for another's sake is shown once more; so is one that waited for its many files until
+# its time was over, since those that came are at hand by then.
 MAX_TRIES = 2
 # Of the time that a lease lasts, how much a page may wait for its place in the browser; of pages that were known to
 # need it, how many are fetched for each place; and after how long a visit that waits to be one of them is put back.
@@ -33,7 +33,6 @@ class PageRenderer:
     def __init__(
         self,
         browser: Browser,
-        fetcher: Fetcher,
         permits: Callable[[str, ParsedUrl], Awaitable[bool]],
         mode_of: Callable[[str], Mode],
         *,
@@ -43,7 +42,6 @@ class PageRenderer:
         has_media: bool,
     ) -> None:
         self._browser = browser
-        self._fetcher = fetcher
         self._permits = permits
         self._mode_of = mode_of
         self._max_requests = max_requests
@@ -86,17 +84,18 @@ class PageRenderer:
         return None if cause is RenderCause.LEARNT and not has_scripts(response.body) else cause
 
     async def render(
-        self, response: Response, page: Page, cause: RenderCause, read: Callable[[bytes], Page]
+        self, response: Response, page: Page, cause: RenderCause, fetch: Fetch, read: Callable[[bytes], Page]
     ) -> tuple[Response, Page]:
-        """A response with what a browser made of it, and its page as `read` understands that."""
+        """A response with what a browser made of it, by what `fetch` brought, and its page as `read` understands it."""
         if cause is RenderCause.STATIC:
             return msgspec.structs.replace(response, rendering=Rendering(cause)), page
-        shown, resources, jumps = await self._show(response)
+        shown, resources, jumps = await self._show(response, fetch)
         html = shown.html.encode("utf-8", "replace")
         rendered = together(page, read(html), jumps) if html else led_on(page, jumps)
         gained, url = has_gained(page, rendered), _parsed(response.url)
         if shown.end is not RenderEnd.NO_PLACE:
-            self._lessons.learn(url.host, url.path_and_query, has_gained=gained)
+            is_plain = cause is RenderCause.LEARNT
+            self._lessons.learn(url.host, url.path_and_query, has_gained=gained, is_plain=is_plain)
         end = shown.end
         if not gained and cause is not RenderCause.ALWAYS:
             html, rendered = b"", page
@@ -106,23 +105,25 @@ class PageRenderer:
             html, rendered = b"", led_on(page, jumps)
         return msgspec.structs.replace(response, rendering=Rendering(cause, end, html, resources)), rendered
 
-    async def _show(self, response: Response) -> tuple[Shown, list[Response], list[str]]:
+    async def _show(self, response: Response, fetch: Fetch) -> tuple[Shown, list[Response], list[str]]:
         async with self._browser.place(self._wait_seconds) as has_place:
             if not has_place:
                 return Shown(RenderEnd.NO_PLACE), [], []
+            resources = list[Response]()
             for tries_left in reversed(range(MAX_TRIES)):
-                requests = self._requests(response)
+                requests = self._requests(response, fetch)
                 shown = await self._browser.show(response.url, requests)
+                resources += requests.resources
                 if requests.trouble:
                     raise requests.trouble
-                if not (shown.has_company and tries_left):
+                if not (tries_left and (shown.has_company or (requests.is_short_of_time and requests.resources))):
                     break
-        return shown, requests.resources, requests.jumps
+        return shown, resources, requests.jumps
 
-    def _requests(self, response: Response) -> PageRequests:
+    def _requests(self, response: Response, fetch: Fetch) -> PageRequests:
         return PageRequests(
             response,
-            self._fetcher,
+            fetch,
             partial(self._permits, _parsed(response.url).host),
             self._shared,
             max_requests=self._max_requests,

@@ -8,10 +8,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
 from lycosa.errors import BackendLost, NoNetwork, VisitError
-from lycosa.model import Response
-from lycosa.ports import Fetcher
+from lycosa.model import Response, origin_of
 from lycosa.url.canonical import ParsedUrl, parse
 
+# Of a URL with these headers the answer; raises what fetchers raise.
+Fetch = Callable[[str, Sequence[tuple[str, str]]], Awaitable[Response]]
 # Beside scripts, styles and data a page needs nothing to say what it says.
 PLAIN_KINDS = frozenset({"script", "stylesheet", "xhr", "fetch"})
 MEDIA_KINDS = frozenset({"image", "media", "font"})
@@ -93,7 +94,7 @@ class PageRequests:
     def __init__(
         self,
         page: Response,
-        fetcher: Fetcher,
+        fetch: Fetch,
         permits: Callable[[ParsedUrl], Awaitable[bool]],
         shared: SharedFiles,
         *,
@@ -102,7 +103,8 @@ class PageRequests:
         kinds: frozenset[str],
     ) -> None:
         self._page = page
-        self._fetcher = fetcher
+        self._origin = origin_of(page.url)
+        self._fetch_one = fetch
         self._permits = permits
         self._shared = shared
         self._max_requests = max_requests
@@ -113,6 +115,7 @@ class PageRequests:
         self.open = 0
         self.is_too_much = False  # something was refused since there had been so many before
         self.is_flood = False
+        self.is_short_of_time = False  # when its time was over it was still waiting for what it had asked for
         self.resources: list[Response] = []
         self.jumps: list[str] = []  # where the page wanted to lead whoever looks at it
         self.trouble: BackendLost | NoNetwork | None = None
@@ -163,13 +166,15 @@ class PageRequests:
             return None
         # What depends on the page's own headers is for it alone.
         is_plain = all(name in ("accept", "origin", "referer") for name, _ in headers)
-        if is_plain and (at_hand := self._shared.find(url.url)):
+        # And what its own origin answers may be for those who are known there.
+        name = f"{url.url}#own" if url.origin == self._origin else url.url
+        if is_plain and (at_hand := self._shared.find(name)):
             return _given(at_hand)
         response = await self._fetch(url, headers)
         if response is None:
             return None
         if is_plain:
-            self._shared.keep(url.url, asked.kind, response)
+            self._shared.keep(name, asked.kind, response)
         return _given(response)
 
     async def _fetch(self, url: ParsedUrl, headers: Sequence[tuple[str, str]]) -> Response | None:
@@ -184,7 +189,7 @@ class PageRequests:
                 return None
             # Keys that a page sends along are for whom it sends them to.
             own = headers if url.origin == origin else [each for each in headers if each[0] == "accept"]
-            response = await self._fetcher.fetch(url.url, headers=own)
+            response = await self._fetch_one(url.url, own)
             self._bytes += len(response.body)
             self.resources.append(response)
             to = parse(response.header("location"), url.url) if response.is_redirect else None

@@ -58,7 +58,7 @@ def frontier_rules(settings: Settings, workers: int) -> FrontierRules:
         forget_seconds=settings.forget_seconds,
         connections_per_host=sites.named_hosts("connections"),
         delays=sites.named_hosts("delay_seconds"),
-        intervals=sites.named_hosts("revisit_seconds"),
+        intervals={place: every for place, said in settings.site.items() if (every := said.revisit_seconds)},
     )
 
 

@@ -59,7 +59,6 @@ def make_renderer(
     )
     renderer = PageRenderer(
         Browser(limits),
-        paced,
         permits,
         mode_of,
         max_requests=settings.render_requests,

@@ -29,7 +29,7 @@ from lycosa.robots.cache import RobotsCache
 from lycosa.robots.parse import product_token
 from lycosa.settings import Settings
 from lycosa.site.judge import SiteJudge, TrapRules
-from lycosa.site_rules import SiteTable, ignores_robots
+from lycosa.site_rules import SiteTable, any_origin, ignores_robots, known_origins
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.folder_store import FolderStore
 from lycosa.store.recover import Parse
@@ -53,8 +53,11 @@ def digester(settings: Settings) -> Digester:
     return Digester(has_groups=settings.content_groups, summary=settings.summary, sentences=settings.summary_sentences)
 
 
-def make_fetcher(settings: Settings, clock: Clock) -> CurlFetcher:
-    """The one way out: names through our own resolver, every address through the gate."""
+def make_fetcher(settings: Settings, clock: Clock, is_known: Callable[[str], bool] = any_origin) -> CurlFetcher:
+    """The one way out: names through our own resolver, every address through the gate.
+
+    `is_known` says of an origin whether it may be told what the rules of its host have for that host alone.
+    """
     pace = pace_of(settings)
     return CurlFetcher(
         settings,
@@ -66,6 +69,7 @@ def make_fetcher(settings: Settings, clock: Clock) -> CurlFetcher:
             sites=SiteTable(settings.site),
         ),
         clock=clock,
+        is_known=is_known,
     )
 
 
@@ -105,12 +109,13 @@ def make_worker(
     hooks = hooks or load_hooks(settings.hooks)
     settings = msgspec.structs.replace(settings, connections=connection_count(settings))
     clock = clock or steady_clock()
-    network = make_fetcher(settings, clock)
+    seeds, sites = folder.read_seeds(), SiteTable(settings.site)
+    is_known = known_origins((seed.origin for seed in seeds), settings.site) if sites else any_origin
+    network = make_fetcher(settings, clock, is_known)
     fetcher: Fetcher = network
     renderer = None
     if renders(settings):
         fetcher, renderer = make_renderer(settings, fetcher, dispatcher, clock)
-    seeds, sites = folder.read_seeds(), SiteTable(settings.site)
     discovery = make_discovery(settings, seeds, crawl_key)
     judge = make_judge(settings, seeds, crawl_key, dispatcher)
     tries = len(settings.retry_after_seconds)
@@ -135,7 +140,7 @@ def make_worker(
         spaces_addresses=pace_of(settings).address_gap_seconds > 0,
         extraction=Extraction(discovery, sites, hooks),
         hooks=hooks,
-        logins=Logins(sites, folder.path / "sessions", fetcher, robots_cache, pace_of(settings), clock),
+        logins=Logins(sites, folder.path / "sessions", fetcher, robots_cache, pace_of(settings), clock, is_known),
         renderer=renderer,
     )
     store = FolderStore(folder, number, settings, clock)

@@ -7,9 +7,9 @@ from functools import cache
 from typing import NamedTuple
 
 import msgspec
-import turbohtml
 
 from lycosa.page.content.dates import date_of_url, iso_date
+from lycosa.page.selected import elements, tree_of
 from lycosa.site_rules import NO_RULES, SiteTable
 
 try:
@@ -112,8 +112,7 @@ def content_of(found: FoundContent, html: str | bytes, url: str, sites: SiteTabl
 
 def _selected(html: str | bytes, selector: str) -> str:
     """The text of the chosen elements; one within another is not repeated."""
-    html = html if isinstance(html, str) else html.decode("utf-8", "replace")
-    chosen = turbohtml.parse(html, positions=False).select(selector)
+    chosen = elements(tree_of(html), selector)
     inside = set(chosen)
     outermost = [element for element in chosen if not any(above in inside for above in element.ancestors)]
     return "\n".join(filter(None, (lay_out(element.html) for element in outermost)))
