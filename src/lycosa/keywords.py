@@ -64,6 +64,8 @@ class SettingsKeywords(TypedDict, total=False):
     max_parse_memory_bytes: int
     main_content: bool
     documents: bool
+    requisites: bool
+    max_requisites: int
     content_groups: bool
     summary: Literal["none", "weight", "tfidf", "frequency", "frequency-sentences", "context"]
     summary_sentences: int

@@ -133,6 +133,11 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         bool, "Whether the main content, comments, author and date of pages are looked for, beside the text."
     ] = True
     documents: Annotated[bool, "Whether the text, title and links of PDF and office documents are read."] = True
+    requisites: Annotated[
+        bool,
+        "Whether what a browser loads to show a page that is kept is fetched, too: styles, images, scripts, fonts.",
+    ] = False
+    max_requisites: Annotated[Positive, "Requisites kept per page, or per stylesheet."] = 1000
     content_groups: Annotated[bool, "Whether pages whose texts are 90 % alike are put into groups."] = True
     summary: Annotated[
         Literal["none", "weight", "tfidf", "frequency", "frequency-sentences", "context"],

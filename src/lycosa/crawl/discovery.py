@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from lycosa.crawl.requisites import Requisites
 from lycosa.figures import Hits
 from lycosa.hooks import Request
 from lycosa.model import Kind, Links, Page, RequestParts, Target, origin_of
@@ -42,13 +43,14 @@ class FoundOnPage(NamedTuple):
     """All links of a page as columns, and the new targets among them.
 
     Where the order wants to know: targets that were sent before and may move up by now, and the fingerprints of all
-    other links that are followed.
+    other links that are followed. Where it is wanted: what the page shows, which is fetched whatever is followed.
     """
 
     links: Links
     new: list[Target]
     again: Sequence[Target] = ()
     others: bytes = b""
+    requisites: Sequence[Target] = ()
 
 
 class SitemapsElsewhere:
@@ -88,10 +90,20 @@ class Discovery:
         self._rules = rules
         self._sitemaps_elsewhere = SitemapsElsewhere()
         self.remembered = links.remembered
+        self.requisites = Requisites(policy, fingerprinter, self.remembered)
         self.hits = Hits()  # links that need not be told to the frontier, since they were
 
     def of_page(self, target: Target, page: Page, renamed: Renaming | None = None) -> FoundOnPage:
-        """What a page leads to; targets by the names they are known by."""
+        """What a page leads to, and shows; targets by the names they are known by."""
+        found = self._followed(target, page, renamed)
+        if not page.requisites:
+            return found
+        shown = self.requisites.of(target, self._base(target, page), page.requisites, page.charset or "utf-8")
+        # An image that a page shows is a part of it, also where a link leads to it.
+        new = [each for each in found.new if each.url not in shown.images]
+        return found._replace(new=new, requisites=shown.targets)
+
+    def _followed(self, target: Target, page: Page, renamed: Renaming | None) -> FoundOnPage:
         obeys_nofollow = self._rules.obey_nofollow
         found = self._links.decide(
             self._base(target, page),

@@ -44,6 +44,7 @@ from lycosa.outcome import (
 )
 from lycosa.page.digest import Digester
 from lycosa.page.parser import PageParser
+from lycosa.page.requisites import css_text, is_stylesheet, requisites_of_css
 from lycosa.page.sitemap import MAX_SITEMAP_BYTES, SitemapKind, parse_sitemap
 from lycosa.policy.ban import challenge_in
 from lycosa.ports import Dispatcher, Fetcher, Watchdog
@@ -82,6 +83,7 @@ class Visitor:
         dispatcher: Dispatcher,
         clock: Clock,
         max_redirects: int,
+        max_requisites: int,
         watchdog: Watchdog,
         spaces_addresses: bool,
         extraction: Extraction,
@@ -101,6 +103,7 @@ class Visitor:
         self._dispatcher = dispatcher
         self._clock = clock
         self._max_redirects = max_redirects
+        self._max_requisites = max_requisites
         self._watchdog = watchdog
         self._spaces_addresses = spaces_addresses
         self._renderer = renderer
@@ -131,6 +134,8 @@ class Visitor:
                     return await self._read_sitemap(lease)
                 case Kind.PROBE:
                     return await self._probe(lease)
+                case Kind.REQUISITE:
+                    return await self._fetch_requisite(lease)
         except _NotNow:
             return Deferred()
         except NoNetwork:
@@ -193,10 +198,12 @@ class Visitor:
         with self._watchdog(lease.token, len(response.body)):
             if self._judge.is_soft_404(lease, page):
                 return Failed(Failure.SOFT_404, response=response)
-            links, new, again, others = self._discovery.of_page(target, page, self._judge.renaming(lease))
+            found = self._discovery.of_page(target, page, self._judge.renaming(lease))
+            links = found.links
             shown = as_shown(response)
-            items, new = self._extraction.read(target, shown, page, links, new)
-            discovered, beyond = [*self._judge.deferred(lease, new), *again], self._discovery.beyond(target, links)
+            items, new = self._extraction.read(target, shown, page, links, found.new)
+            discovered = [*self._judge.deferred(lease, new), *found.again, *found.requisites]
+            beyond = self._discovery.beyond(target, links)
             if shown is not response:
                 digest = sha1(shown.body, usedforsecurity=False).digest()
             page_digest = self._digester.read(page)
@@ -216,7 +223,7 @@ class Visitor:
             usage,
             beyond,
             items,
-            others,
+            found.others,
             changed or 0.0,
         )
         return duplicate_of(original, stored) if original else stored
@@ -256,7 +263,10 @@ class Visitor:
             return Failed(Failure.NO_LOCATION, response=response)
         if target.redirects >= self._max_redirects:
             return Failed(Failure.REDIRECTS, str(self._max_redirects), response)
-        to, discovered = self._discovery.of_redirect(target, location, response.status)
+        if target.kind is Kind.REQUISITE:
+            to, discovered = self._discovery.requisites.moved(target, location)
+        else:
+            to, discovered = self._discovery.of_redirect(target, location, response.status)
         return Moved(response, to, discovered)
 
     async def _address(self, lease: Lease) -> str:
@@ -320,6 +330,31 @@ class Visitor:
         if sitemap.kind is SitemapKind.INDEX and target.depth >= MAX_SITEMAP_NESTING:
             return Read(response, [], note=Reason(Note.SITEMAP_NESTING, str(target.depth)), digest=digest)
         return Read(response, self._discovery.of_sitemap(target, sitemap), note=sitemap.trouble, digest=digest)
+
+    async def _fetch_requisite(self, lease: Lease) -> Outcome:
+        """What a page needs to be shown. It is kept as it came; only a stylesheet is read, for what it names."""
+        target = lease.target
+        if refused := await self._robots_cache.refusal(lease):
+            return refused
+        asked_for_changes = conditions(lease.validators)
+        response = await self._logins.fetch(lease, self._address, asked_for_changes, None)
+        note = Reason(Note.REQUISITE)
+        if response.status == 304 and lease.validators and asked_for_changes:
+            return Read(response, [], note=note, digest=lease.validators.digest)
+        if response.is_redirect:
+            return self._moved(target, response)
+        if failure := _failure_of(response):
+            return failure
+        with self._watchdog(lease.token, len(response.body)):
+            named = self._named_in(target, response)
+        return Read(response, named, note=note, digest=sha1(response.body, usedforsecurity=False).digest())
+
+    def _named_in(self, target: Target, response: Response) -> list[Target]:
+        content_type = response.header("content-type")
+        if not is_stylesheet(content_type, target.url):
+            return []
+        hrefs = requisites_of_css(css_text(response.body, content_type), self._max_requisites)
+        return self._discovery.requisites.of(target, target.url, hrefs).targets
 
     async def _probe(self, lease: Lease) -> Outcome:
         """What the host answers to a URL that cannot exist: pages that look like it are none."""

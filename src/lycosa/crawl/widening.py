@@ -48,6 +48,7 @@ class Reach(msgspec.Struct, frozen=True):
     open_networks: list[str]
     seeds: list[str]
     site: dict[str, SiteRules] = {}  # what these say of that
+    requisites: bool = False
 
     @classmethod
     def of(cls, settings: Settings, seeds: Sequence[ParsedUrl]) -> Reach:
@@ -90,7 +91,13 @@ class Reach(msgspec.Struct, frozen=True):
 
 def _extent_in(rules: SiteRules) -> SiteRules:
     """What rules of a site say of how far a crawl goes there."""
-    return SiteRules(scope=rules.scope, include=rules.include, exclude=rules.exclude, robots=rules.robots)
+    return SiteRules(
+        scope=rules.scope,
+        include=rules.include,
+        exclude=rules.exclude,
+        robots=rules.robots,
+        requisites=rules.requisites,
+    )
 
 
 def reach_before(folder: CrawlFolder) -> Reach | None:
@@ -130,8 +137,9 @@ class Widening:
             while some := tables.fetchmany(LINKS_AT_ONCE):
                 rest()
                 sources.update(hash(source) for source, target in some if self.is_taken_in(target))
-        depths = range(self._old.max_depth, self._new.max_depth)
-        for visit in visits_among(self._folder, lambda url, depth: depth in depths or hash(url) in sources):
+        depths, shows_more = range(self._old.max_depth, self._new.max_depth), self._shows_more
+        is_wanted = lambda url, depth: shows_more or depth in depths or hash(url) in sources  # noqa: E731
+        for visit in visits_among(self._folder, is_wanted):
             rest()
             try:
                 response = read_visit(self._folder, visit)
@@ -154,6 +162,14 @@ class Widening:
                 return past.reason == Failure.ADDRESS and self._has_opened
             case _:
                 return False
+
+    @property
+    def _shows_more(self) -> bool:
+        """Whether requisites are wanted that were not: any page may have some."""
+        if self._new.requisites:
+            return not self._old.requisites
+        was = {place for place, said in self._old.site.items() if said.requisites}
+        return any(said.requisites and place not in was for place, said in self._new.site.items())
 
     @property
     def _has_other_extent(self) -> bool:

@@ -296,6 +296,9 @@ class Revisits:
 
     def _pause(self, record: HostRecord, row: History) -> tuple[float, float] | None:
         """How long a URL rests until it is looked at, and how long probably until it is visited; None: for good."""
+        if row.kind is Kind.REQUISITE:
+            # Of pages that change: their requisites have other names then, mostly.
+            return None
         if is_gone(row):
             return self._rules.forget_seconds, 0.0
         match row.outcome:

@@ -42,6 +42,7 @@ SENTENCES: dict[str, str] = {
     Crash.EXITED: "the worker that read it ended by itself",
     Note.MOVED: "it redirects to another URL",
     Note.PROBE: "it was asked for since it cannot exist",
+    Note.REQUISITE: "a page that is kept needs it to be shown",
     Note.ROBOTS_REDIRECTS: "robots.txt redirects without an end, as if there were none",
     Note.ROBOTS_REDIRECTED: "robots.txt is on another host, whose turn is waited for",
     Note.ROBOTS_LOST: "the visit of its robots.txt got lost",

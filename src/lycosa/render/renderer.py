@@ -141,6 +141,7 @@ def together(fetched: Page, rendered: Page, jumps: Sequence[str] = ()) -> Page:
     page = msgspec.structs.replace(
         rendered,
         links=rendered.links + [link for link in fetched.links if link.href not in hrefs],
+        requisites=list(dict.fromkeys([*rendered.requisites, *fetched.requisites])),
         canonical=rendered.canonical or fetched.canonical,
         refresh=rendered.refresh or fetched.refresh,
         charset=fetched.charset,

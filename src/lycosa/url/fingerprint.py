@@ -29,6 +29,10 @@ class Fingerprinter:
         state.update(key.encode())
         return self._host_part(key[: key.find("/", 8)]) + state.digest()
 
+    def of_requisite(self, url: str) -> bytes:
+        """Of a URL as a requisite: by all of it, and apart from the page it may be as well."""
+        return self.fingerprint(f"{url}#requisite")
+
     def host_mark(self, origin: str) -> bytes:
         """With which the fingerprints of all keys of an origin begin."""
         return self._host_part(origin)

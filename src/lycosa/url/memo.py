@@ -139,6 +139,10 @@ class LinkPolicy:
             verdict is _IN_SCOPE,
         )
 
+    def is_excluded(self, url: str, host: str) -> bool:
+        """Whether the operator wants a URL left alone, whatever it is fetched for."""
+        return self._scope.is_excluded(url, host)
+
     def verdict(self, url: str, host: str, domain: str) -> Verdict:
         """Whether a URL in fetch form belongs to the crawl."""
         return self._scope.verdict(url, host, domain)

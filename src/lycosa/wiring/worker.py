@@ -131,6 +131,7 @@ def make_worker(
         dispatcher,
         clock,
         max_redirects=settings.max_redirects,
+        max_requisites=settings.max_requisites,
         watchdog=watchdog or NoWatchdog(),
         spaces_addresses=pace_of(settings).address_gap_seconds > 0,
         extraction=Extraction(discovery, sites, hooks),
@@ -178,6 +179,7 @@ def link_follower(settings: Settings, folder: CrawlFolder, crawl_key: bytes) -> 
         page = parser.parse(response.body, response.header("content-type"), directives, url=visit.url)
         if html := response.rendering and response.rendering.html:
             page = together(page, parser.parse(html, RENDERED_TYPE, url=visit.url))
-        return discovery.of_page(Target(visit.url, visit.host, b"", depth=visit.depth), page).new
+        found = discovery.of_page(Target(visit.url, visit.host, b"", depth=visit.depth), page)
+        return [*found.new, *found.requisites]
 
     return follow
