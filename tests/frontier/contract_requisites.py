@@ -94,7 +94,8 @@ class RequisitesContract:
         assert lease.target.url == "http://cdn/robots.txt"
         asked_at = stage.clock()
         await stage.settle(lease, READ, status=503, robots=rules_pending("http://cdn", asked_at, lasts=DAY))
-        assert await stage.take() == []
+        stage.clock.advance(10.0)
+        assert await stage.take() == [], "no page, though its host is free again"
         assert not await stage.frontier.is_finished(), "the page is not whole"
         assert stage.frontier.idle_until() == about(asked_at + DAY), "and nothing else is done meanwhile"
 

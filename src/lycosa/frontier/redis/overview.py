@@ -103,7 +103,7 @@ class Overview:
         moments = [NOTHING_TO_DO]
         for partition in self._mine.values():
             counts = partition.scheduler.counts()
-            if counts.queued + counts.delayed + counts.leased == 0:
+            if counts.queued + counts.delayed + counts.leased == 0 or partition.scheduler.is_finished():
                 continue
             if (until := partition.scheduler.idle_until()) is None:
                 return 0.0
