@@ -109,7 +109,8 @@ def look_for_lost_links(
             continue  # a finding of its own
         directives = [value for name, value in response.headers if name == "x-robots-tag"]
         page = parser.parse(response.body, response.header("content-type"), directives, url=row.url)
-        found = discovery.of_page(Target(row.url, row.host, b"", depth=row.depth), page).new
+        named = discovery.of_page(Target(row.url, row.host, b"", depth=row.depth), page)
+        found = [*named.new, *named.requisites]
         looked_at += len(found)
         for target in found:
             if target.fingerprint in known:
