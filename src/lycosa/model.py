@@ -36,6 +36,8 @@ class Refusal(StrEnum):
     BARREN = "barren"
     HOOK = "hook-refused"
     LOGOUT = "logout"
+    SCHEME = "scheme"
+    ROOTS = "outside-roots"
 
 
 class Failure(StrEnum):

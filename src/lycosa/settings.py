@@ -1,5 +1,6 @@
 """The settings: one typed, frozen class, read once. Unknown names and impossible values are refused."""
 
+import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -43,6 +44,11 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     ] = 0.0
     min_revisit_seconds: Annotated[Seconds, "Shortest time between two visits of a page in such a crawl."] = 3600.0
     forget_seconds: Annotated[Seconds, "How long a page that is gone is remembered in such a crawl."] = 90 * 86_400.0
+    schemes: Annotated[
+        list[Literal["http", "https", "ftp", "file"]],
+        "What is fetched: http and https always; ftp, and local files below file_roots, where they stand here.",
+    ] = msgspec.field(default_factory=lambda: ["http", "https"])
+    file_roots: Annotated[list[str], "Folders of this machine whose files may be crawled, as absolute paths."] = []
     sitemaps: Annotated[bool, "Whether sitemaps named by robots.txt are read."] = True
     url_rules: Annotated[
         list[str], "Risky URL rules used to recognise the same page under two URLs (see `lycosa urls --explain`)."
@@ -268,6 +274,8 @@ def from_values(values: Mapping[str, Any]) -> Settings:
         raise SettingsError("min_delay_seconds is longer than max_delay_seconds")
     check(settings.site)
     _check_connections(settings)
+    if "file" in settings.schemes and not (settings.file_roots and all(map(os.path.isabs, settings.file_roots))):
+        raise SettingsError("schemes: file needs file_roots: the folders that may be crawled, as absolute paths")
     return settings
 
 

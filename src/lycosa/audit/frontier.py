@@ -69,7 +69,8 @@ def look_for_doubled(view: CrawlView, rows: Sequence[AuditRow], report: AuditRep
     for past in view.histories():
         if past.outcome is not OutcomeKind.READ:
             visits[past.url] += past.visits
-    written = Counter(row.url for row in rows if row.outcome != "read")
+    # What is refused for its scheme is so wherever it is found.
+    written = Counter(row.url for row in rows if row.outcome != "read" and row.reason != "scheme")
     doubled = {url: number for url, number in written.items() if 0 < visits[url] < number}
     # A settlement that came too late left its row; the visit that took its place left another.
     if sum(number - visits[url] for url, number in doubled.items()) > view.counts().late:

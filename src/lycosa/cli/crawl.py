@@ -169,7 +169,7 @@ def run(options: argparse.Namespace) -> int:
     )
     if options.once and not options.revisit:
         raise SettingsError("--once goes with --revisit: one more visit of every page, and then the end")
-    seeds = parse_seeds(_seed_texts(options, session.settings))
+    seeds = parse_seeds(_seed_texts(options, session.settings), session.settings.schemes)
     is_shared = is_redis(session.settings.frontier)
     # A crawl of many machines has its seeds in the store.
     if not seeds and not folder.read_seeds() and not is_shared:

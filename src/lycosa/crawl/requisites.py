@@ -12,7 +12,7 @@ import msgspec
 
 from lycosa.model import Kind, Target
 from lycosa.policy import priority
-from lycosa.url.canonical import ParsedUrl, encode_query, parse
+from lycosa.url.canonical import ParsedUrl, encode_query
 from lycosa.url.domain import registered_domain
 from lycosa.url.fingerprint import Fingerprinter
 from lycosa.url.memo import LinkPolicy, clean
@@ -67,7 +67,7 @@ class Requisites:
         for href in hrefs:
             if clean(href)[:1] in ("", "#"):
                 continue
-            parsed = parse(encode_query(href, encoding), base, self._policy.limits)
+            parsed = self._policy.read(encode_query(href, encoding), base)
             if isinstance(parsed, ParsedUrl) and not self._policy.is_excluded(parsed.url, parsed.host):
                 yield parsed
 

@@ -15,7 +15,7 @@ from lycosa.crawl.discovery import Discovery
 from lycosa.crawl.extraction import Extraction
 from lycosa.crawl.logins import Logins
 from lycosa.dedupe.comparison import changed_share, text_mark
-from lycosa.errors import AddressRefused, BackendLost, NoNetwork, Shortage, TooMuchMemory, VisitError
+from lycosa.errors import AddressRefused, BackendLost, NoNetwork, PlaceRefused, Shortage, TooMuchMemory, VisitError
 from lycosa.hooks import FailedVisit, HookFailed, Hooks, OnFailure, OnRequest, Request, called, request_of
 from lycosa.model import (
     Crash,
@@ -143,6 +143,8 @@ class Visitor:
             return Deferred()
         except AddressRefused as error:
             return Refused(Refusal.ADDRESS, error.detail)
+        except PlaceRefused as error:
+            return Refused(error.refusal, error.detail)
         except VisitError as error:
             return Failed(error.reason, error.detail, sent=error.sent)
         except (asyncio.CancelledError, BackendLost):
@@ -212,6 +214,7 @@ class Visitor:
             return Unchanged(response, discovered, digest)
         usage = str(usage_of(response, page) | await self._robots_cache.usage(lease))
         original, placement = await self._dispatcher.recognise(digest, target.url, lease.token, page_digest.signature)
+        closed = self._discovery.closed_schemes(target, page)
         stored = Stored(
             response,
             page,
@@ -225,6 +228,7 @@ class Visitor:
             items,
             found.others,
             changed or 0.0,
+            closed,
         )
         return duplicate_of(original, stored) if original else stored
 
@@ -272,6 +276,8 @@ class Visitor:
     async def _address(self, lease: Lease) -> str:
         """Where the request may go now; raises `_NotNow`."""
         host, address = lease.target.host, lease.address
+        if lease.target.url.startswith("file:"):
+            return ""
         if self._spaces_addresses and not (address and self._fetcher.is_still_at(host, address)):
             address = await self._fetcher.address_of(host, address)
             if not await self._dispatcher.may_ask_at(lease.token, address):
@@ -294,6 +300,9 @@ class Visitor:
         try:
             address = await self._address(lease)
             response = await self._fetcher.fetch(target.url, address=address, max_body_bytes=MAX_ROBOTS_BYTES)
+        except PlaceRefused:
+            # Nobody there has any; the pages themselves are told why they are refused.
+            return Read(None, [], self._robots_cache.gave_up(origin, self._clock()))
         except VisitError as error:
             news = self._robots_cache.unanswered(lease, error, previous, self._clock())
             return Read(None, [], news, note=Reason(error.reason, error.detail))

@@ -30,7 +30,9 @@ REACH = "reach"
 LINKS_AT_ONCE = 10_000
 _REMEMBERED_VERDICTS = 100_000
 # Refusals that no judgement of a site has a part in.
-_NOT_OF_SITES = {Refusal.ROBOTS, Refusal.ROBOTS_UNREACHABLE, Refusal.NAME, Refusal.ADDRESS}
+_NOT_OF_SITES = {
+    *(Refusal.ROBOTS, Refusal.ROBOTS_UNREACHABLE, Refusal.NAME, Refusal.ADDRESS, Refusal.SCHEME, Refusal.ROOTS),
+}
 
 # The targets on a page that was stored before, as a visit would find them now.
 Follow = Callable[[Visit, Response], list[Target]]
@@ -49,6 +51,7 @@ class Reach(msgspec.Struct, frozen=True):
     seeds: list[str]
     site: dict[str, SiteRules] = {}  # what these say of that
     requisites: bool = False
+    schemes: list[str] = msgspec.field(default_factory=lambda: ["http", "https"])
 
     @classmethod
     def of(cls, settings: Settings, seeds: Sequence[ParsedUrl]) -> Reach:
@@ -156,6 +159,8 @@ class Widening:
                 return self.is_taken_in(past.detail)
             case OutcomeKind.READ:
                 return is_sitemap(past) and self._has_other_extent
+            case OutcomeKind.REFUSED if past.reason == Refusal.SCHEME:
+                return past.url.partition(":")[0] in set(self._new.schemes) - set(self._old.schemes)
             case OutcomeKind.REFUSED:
                 return past.reason in self._lifted
             case OutcomeKind.FAILED:
@@ -179,7 +184,7 @@ class Widening:
     @property
     def _lifted(self) -> set[Refusal]:
         """The refusals that the new settings may not repeat."""
-        lifted = set(Refusal) - _NOT_OF_SITES if self._old.traps and not self._new.traps else set()
+        lifted: set[Refusal] = set(Refusal) - _NOT_OF_SITES if self._old.traps and not self._new.traps else set()
         if ignores_robots(self._new.site) - ignores_robots(self._old.site):
             lifted |= {Refusal.ROBOTS, Refusal.ROBOTS_UNREACHABLE}
         return lifted | {Refusal.ADDRESS} if self._has_opened else lifted

@@ -18,6 +18,8 @@ SENTENCES: dict[str, str] = {
     Refusal.BARREN: "pages of its kind have brought nothing new for long",
     Refusal.HOOK: "a hook of the operator did not want it",
     Refusal.LOGOUT: "to visit it would end the session in which we are logged in",
+    Refusal.SCHEME: "its scheme is not open to this crawl (setting schemes)",
+    Refusal.ROOTS: "it lies in no folder that is open to this crawl (setting file_roots)",
     Failure.LOGIN: "nobody could log in to its site",
     Failure.DNS: "its name could not be looked up",
     Failure.CONNECT: "no connection could be made",

@@ -24,7 +24,7 @@ from lycosa.robots.parse import path_and_query
 from lycosa.robots.verdict import RobotsKind
 from lycosa.settings import Settings
 from lycosa.site_rules import SiteTable, in_words
-from lycosa.url.canonical import ParsedUrl, Rejection, UrlLimits, parse_seed
+from lycosa.url.canonical import ANY_SCHEME, WEB, ParsedUrl, Rejection, UrlLimits, parse_seed
 from lycosa.url.scope import Verdict
 
 # What the figures behind a refusal by the rules against endless sites are called.
@@ -51,7 +51,12 @@ class Answer(msgspec.Struct):
 def explain(crawl: OpenedCrawl, text: str, now: float) -> Answer:
     """What became of a URL in a crawl."""
     settings = crawl.settings
-    parsed = parse_seed(text, UrlLimits(settings.max_url_length, settings.max_path_depth))
+    limits = UrlLimits(settings.max_url_length, settings.max_path_depth, schemes=WEB.union(settings.schemes))
+    parsed = parse_seed(text, limits)
+    if parsed is Rejection.SCHEME and isinstance(named := parse_seed(text, ANY_SCHEME), ParsedUrl):
+        # Where it was met, it was refused; and is known as that.
+        answer = _Inquiry(crawl, named, now).answer()
+        return answer if answer.state == "refused" else _rejected(settings, text, parsed)
     if not isinstance(parsed, ParsedUrl):
         return _rejected(settings, text, parsed)
     answer = _Inquiry(crawl, parsed, now).answer()
@@ -224,6 +229,10 @@ class _Inquiry:
             opened = ", ".join(self._settings.open_networks) or "none beside the public ones"
             facts = [("address", address), ("open networks", opened), ("to open one", "--open-network CIDR")]
             return [(label, value) for label, value in facts if value]
+        if past.reason == Refusal.SCHEME:
+            return [("schemes", ", ".join(self._settings.schemes))]
+        if past.reason == Refusal.ROOTS:
+            return [("file_roots", ", ".join(self._settings.file_roots) or "none")]
         return self._robots_facts()
 
     def _robots_facts(self) -> list[tuple[str, str]]:

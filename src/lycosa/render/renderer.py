@@ -17,7 +17,7 @@ from lycosa.render.browser import Browser, Shown
 from lycosa.render.lessons import Lessons, has_gained
 from lycosa.render.need import has_scripts, need_of
 from lycosa.render.requests import MEDIA_KINDS, PLAIN_KINDS, PageRequests, SharedFiles
-from lycosa.url.canonical import NO_LIMITS, ParsedUrl, parse
+from lycosa.url.canonical import FETCHED, ParsedUrl, parse
 
 Mode = Literal["never", "auto", "always"]
 # A page whose browser was ended for another's sake is shown once more.
@@ -161,6 +161,6 @@ def led_on(page: Page, jumps: Sequence[str]) -> Page:
 
 
 def _parsed(url: str) -> ParsedUrl:
-    parsed = parse(url, None, NO_LIMITS)
+    parsed = parse(url, None, FETCHED)
     assert isinstance(parsed, ParsedUrl), "what was fetched is a URL"
     return parsed

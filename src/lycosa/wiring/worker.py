@@ -17,6 +17,7 @@ from lycosa.crawl.worker import Worker
 from lycosa.fetch.curl import CurlFetcher
 from lycosa.fetch.dns import Resolver
 from lycosa.fetch.gate import AddressGate
+from lycosa.fetch.schemes import FetcherRegistry, SchemeFetcher
 from lycosa.fetch.spacing import RequestSpacing
 from lycosa.hooks import Hooks, load_hooks
 from lycosa.model import Links, Page, Response, Target, Visit
@@ -69,6 +70,22 @@ def make_fetcher(settings: Settings, clock: Clock) -> CurlFetcher:
     )
 
 
+def make_fetchers(settings: Settings, network: CurlFetcher, clock: Clock) -> Fetcher:
+    """Who fetches what: beside the web what the operator has opened."""
+    others: dict[str, SchemeFetcher] = {}
+    if "ftp" in settings.schemes:
+        # Imported where it is wanted, as few crawls want it.
+        from lycosa.fetch.ftp import FtpFetcher
+
+        gate = AddressGate(settings.open_networks)
+        others["ftp"] = FtpFetcher(settings, network, gate, network.spacing, clock)
+    if "file" in settings.schemes:
+        from lycosa.fetch.files import FileFetcher
+
+        others["file"] = FileFetcher(settings.file_roots, settings.max_body_bytes, clock)
+    return FetcherRegistry(network, others) if others else network
+
+
 def make_discovery(settings: Settings, seeds: Iterable[ParsedUrl], crawl_key: bytes) -> Discovery:
     fingerprinter = Fingerprinter(crawl_key)
     rules = DiscoveryRules(
@@ -106,7 +123,7 @@ def make_worker(
     settings = msgspec.structs.replace(settings, connections=connection_count(settings))
     clock = clock or steady_clock()
     network = make_fetcher(settings, clock)
-    fetcher: Fetcher = network
+    fetcher = make_fetchers(settings, network, clock)
     renderer = None
     if renders(settings):
         fetcher, renderer = make_renderer(settings, fetcher, dispatcher, clock)
