@@ -18,6 +18,8 @@ class SettingsKeywords(TypedDict, total=False):
     pages_per_second: float
     min_revisit_seconds: float
     forget_seconds: float
+    schemes: list[Literal["http", "https", "ftp", "file"]]
+    file_roots: list[str]
     sitemaps: bool
     url_rules: list[str]
     traps: bool
