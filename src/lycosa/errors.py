@@ -106,7 +106,7 @@ class PlaceRefused(VisitError):
     def __init__(self, refusal: Refusal, detail: str = "") -> None:
         from lycosa.model import Failure
 
-        super().__init__(Failure.ADDRESS, detail, sent=False)
+        super().__init__(Failure.PROTOCOL, detail, sent=False)
         self.refusal = refusal
 
 

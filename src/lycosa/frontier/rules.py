@@ -196,8 +196,7 @@ def pause_after(
     `kin` is the kind of the URL that was asked, `given` are those that have given pages here. What a host answers to a
     URL that cannot exist says nothing of how we stand with it.
     """
-    if not settlement.sent and (settlement.outcome is not OutcomeKind.FAILED or settlement.status):
-        # With a status and without a request: it is a file of this machine.
+    if not settlement.sent and settlement.outcome is not OutcomeKind.FAILED:
         return None
     answer = answer_of(settlement)
     # That nobody could be reached does not depend on the URL.
