@@ -163,7 +163,7 @@ class Discovery:
     def closed_schemes(self, target: Target, page: Page) -> list[Target]:
         """What a page links to on hosts of the crawl by schemes that are not open to it, as far as it was not met."""
         hrefs = "\n".join([link.href for link in page.links])
-        # Nearly all pages end here: counting takes 2 µs.
+        # Nearly all pages end here: counting takes 5 µs.
         if hrefs.count("://") <= hrefs.count("http://") + hrefs.count("https://"):
             return []
         found: dict[bytes, Target] = {}

@@ -21,7 +21,7 @@ from lycosa.store.files import replace_file
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.read import connect, visits_among
 from lycosa.store.record import RecordLost, read_visit
-from lycosa.url.canonical import ParsedUrl, parse, parse_seeds
+from lycosa.url.canonical import FETCHED, SCHEMES, ParsedUrl, parse, parse_seeds
 from lycosa.url.domain import registered_domain
 from lycosa.url.scope import Scope
 
@@ -79,11 +79,11 @@ class Reach(msgspec.Struct, frozen=True):
         """Whether a URL belongs to the crawl by scope and patterns."""
         reach: Any = self.scope
         sites = SiteTable(self.site)
-        scope = Scope(parse_seeds(self.seeds), reach, include=self.include, exclude=self.exclude, sites=sites)
+        scope = Scope(parse_seeds(self.seeds, SCHEMES), reach, include=self.include, exclude=self.exclude, sites=sites)
 
         @lru_cache(_REMEMBERED_VERDICTS)
         def is_in(url: str) -> bool:
-            parsed = parse(url)
+            parsed = parse(url, limits=FETCHED)
             if not isinstance(parsed, ParsedUrl):
                 return False
             verdict = scope.verdict(parsed.url, parsed.host, registered_domain(parsed.host))

@@ -105,8 +105,8 @@ def parse_seed(raw: str, limits: UrlLimits = DEFAULT_LIMITS) -> ParsedUrl | Reje
     return parse("http://" + text.lstrip("/"), limits=limits) if parsed is Rejection.RELATIVE else parsed
 
 
-def parse_seeds(texts: Iterable[str], schemes: Iterable[str] = SCHEMES) -> list[ParsedUrl]:
-    """Seeds as URLs; a text that is none is the operator's to mend."""
+def parse_seeds(texts: Iterable[str], schemes: Iterable[str] = WEB) -> list[ParsedUrl]:
+    """Seeds as URLs; a text that is none is the operator's to mend. Those of a crawl may have any of `SCHEMES`."""
     seeds, limits = [], UrlLimits(schemes=WEB.union(schemes))
     for text in texts:
         parsed = parse_seed(text, limits)
