@@ -27,6 +27,7 @@ from lycosa.settings import load_kept
 from lycosa.simweb import HandWeb
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.read import page_at, response_of_visit
+from tests.page.documents import pdf, word, writer
 
 from . import evidence
 from .conftest import HandCrawl
@@ -240,6 +241,20 @@ async def test_files_below_the_roots_are_pages(crawl: HandCrawl, tree: Path) -> 
     assert crawl.row(secret)["reason"] == "outside-roots"
     assert crawl.pages[file_url(tree / "index.html")].title == "Home"
     assert b"secret" not in b"".join(path.read_bytes() for path in (crawl.folder / "warc").iterdir())
+
+
+async def test_documents_among_files_are_read(crawl: HandCrawl, tree: Path) -> None:
+    documents = {"a.pdf": pdf("Text of a PDF."), "b.docx": word("Text in Word."), "c.odt": writer("Text of Writer.")}
+    for name, body in {**documents, "d": b"Text without an ending."}.items():
+        (tree / "sub" / name).write_bytes(body)
+    await crawl(f"file://{tree}/sub/", **FILES, file_roots=[str(tree)])
+    texts = {url.rpartition("/")[2]: page.text.partition("\n")[0] for url, page in crawl.pages.items()}
+    assert {name: texts[name] for name in (*documents, "d")} == {
+        "a.pdf": "Text of a PDF.",
+        "b.docx": "Text in Word.",
+        "c.odt": "Text of Writer.",
+        "d": "Text without an ending.",
+    }
 
 
 async def test_a_file_that_did_not_change_is_not_read_again(crawl: HandCrawl, tree: Path) -> None:

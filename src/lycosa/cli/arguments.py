@@ -78,7 +78,7 @@ def stage_settings(options: argparse.Namespace) -> Settings:
 
 
 def parse_url(text: str, *, is_kept: bool = False) -> ParsedUrl:
-    """A URL as people type it; without a scheme it is http. One that a crawl has kept may have any that can be opened."""
+    """A URL as people type it; without a scheme it is http. What a crawl has kept may have any that can be opened."""
     from lycosa.url.canonical import DEFAULT_LIMITS, FETCHED, Rejection, parse_seed
 
     parsed = parse_seed(text, FETCHED if is_kept else DEFAULT_LIMITS)

@@ -9,6 +9,17 @@ from lycosa.model import Response
 
 # Those of the standard library, wherever it runs: the machine's own lists differ.
 _TYPES = mimetypes.MimeTypes()
+_OOXML, _ODF = "application/vnd.openxmlformats-officedocument.", "application/vnd.oasis.opendocument."
+for _ending, _kind in {
+    ".docx": f"{_OOXML}wordprocessingml.document",
+    ".xlsx": f"{_OOXML}spreadsheetml.sheet",
+    ".pptx": f"{_OOXML}presentationml.presentation",
+    ".odt": f"{_ODF}text",
+    ".ods": f"{_ODF}spreadsheet",
+    ".odp": f"{_ODF}presentation",
+    ".md": "text/markdown",
+}.items():
+    _TYPES.add_type(_kind, _ending)
 _PACKED = {"gzip": "application/gzip", "bzip2": "application/x-bzip2", "xz": "application/x-xz"}
 
 
