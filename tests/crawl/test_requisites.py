@@ -198,6 +198,15 @@ async def test_what_the_operator_excludes_is_left_alone_anywhere(web: HandWeb, c
     assert crawl.requests("/y.png") == 1, "what is included is said of pages"
 
 
+async def test_what_a_page_shows_leads_to_no_closed_address(web: HandWeb, crawl: HandCrawl) -> None:
+    web.resolve("inner.test", "10.0.0.1")
+    inner = web.url("inner.test", "/x.png")
+    seed = web.page("http://a.test/", f"<img src='{inner}'><img src='file:///etc/passwd'><img src='ftp://a.test/x'>")
+    outcomes = await crawl(seed, requisites=True)
+    assert outcomes == {seed: "stored", inner: "refused"}
+    assert crawl.row(inner)["reason"] == "address"
+
+
 async def test_a_crawl_that_gets_the_setting_later_completes_its_pages(
     web: HandWeb, crawl: HandCrawl, home: str
 ) -> None:

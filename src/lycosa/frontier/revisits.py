@@ -180,7 +180,7 @@ class Revisits:
 
     def may_lease(self, target: Target, now: float) -> bool:
         """Whether the budget lets a target be visited now: what was visited before has paid already."""
-        if not self.is_charged or target.visits or target.kind in (Kind.ROBOTS, Kind.PROBE):
+        if not self.is_charged or target.visits or target.kind in (Kind.ROBOTS, Kind.PROBE, Kind.REQUISITE):
             return True
         self._refill(now)
         return self._schedule.left >= _ENOUGH
