@@ -70,7 +70,7 @@ def run(way: Callable[[LinkPolicy], PageLinks], pages: Recorded) -> tuple[float,
     gc.collect()
     started = process_time()
     for target, page in pages:
-        _, found = discovery.of_page(target, page)
+        found = discovery.of_page(target, page).new
         discovery.remembered.add(each.fingerprint for each in found)
         counts.append(len(found))
     return process_time() - started, counts

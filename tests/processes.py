@@ -38,6 +38,7 @@ STARTERS = (
     "crawl/test_mending.py::*",
     "crawl/test_origins.py::*",
     "crawl/test_poison.py::*",
+    "crawl/test_replay.py::*",
     "crawl/test_runs.py::test_a_worker_that_is_killed*",
     "crawl/test_runs.py::test_a_crawl_that_is_stopped*",
     "crawl/test_shortage.py::*",

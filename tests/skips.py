@@ -33,6 +33,11 @@ NAMED = (
     NamedSkip("fetch/test_curl.py::*two_thousand*", "too few descriptors", "ulimit -Hn 6000"),
     NamedSkip("simweb/test_server.py::*outside*", "no address but loopback", "any network"),
     NamedSkip("test_built.py::*", "there is no compiler", "apt-get install gcc libc6-dev"),
+    NamedSkip(
+        "crawl/test_replay.py::*",
+        "no pywb",
+        "PYWB_PYTHON=…/bin/python of an environment of its own, with pip install pywb",
+    ),
     NamedSkip("render/*", "no browser", "apt-get install chromium"),
     NamedSkip("dashboard/test_browser.py::*", "no browser", "apt-get install chromium"),
     NamedSkip("dashboard/test_deploy.py::*alerts_speak*", "no promtool", "apt-get install prometheus"),

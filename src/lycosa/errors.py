@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 # Whoever only catches errors, as every command does, need not know what they are made of.
 if TYPE_CHECKING:
-    from lycosa.model import Failure, Reason
+    from lycosa.model import Failure, Reason, Refusal
 
 # What a machine may have again later: room on its disk, a disk that works, descriptors, memory.
 _SHORT = (
@@ -98,6 +98,16 @@ class NoSuchName(Unreachable):
         from lycosa.model import Reason, Refusal
 
         return Reason(Refusal.NAME)
+
+
+class PlaceRefused(VisitError):
+    """What is asked for is in a place that is not open to this crawl: of another scheme, or outside of the roots."""
+
+    def __init__(self, refusal: Refusal, detail: str = "") -> None:
+        from lycosa.model import Failure
+
+        super().__init__(Failure.PROTOCOL, detail, sent=False)
+        self.refusal = refusal
 
 
 class AddressRefused(VisitError):

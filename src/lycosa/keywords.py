@@ -18,6 +18,8 @@ class SettingsKeywords(TypedDict, total=False):
     pages_per_second: float
     min_revisit_seconds: float
     forget_seconds: float
+    schemes: list[Literal["http", "https", "ftp", "file"]]
+    file_roots: list[str]
     sitemaps: bool
     url_rules: list[str]
     traps: bool
@@ -64,6 +66,8 @@ class SettingsKeywords(TypedDict, total=False):
     max_parse_memory_bytes: int
     main_content: bool
     documents: bool
+    requisites: bool
+    max_requisites: int
     content_groups: bool
     summary: Literal["none", "weight", "tfidf", "frequency", "frequency-sentences", "context"]
     summary_sentences: int

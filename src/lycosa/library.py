@@ -116,10 +116,10 @@ class Crawler:
             raise SettingsError("no seeds: name a URL to start from, or the folder of a crawl")
         if str(folder or "").startswith("s3:"):
             raise SettingsError(f"{folder}: a crawl within a program keeps its pages in a folder of this machine")
-        self._seeds = parse_seeds(texts)
         self._changes: dict[str, Any] = {**settings}
         self._folder = folder
-        self._settings(CrawlFolder(folder or ""))  # so that it is seen at once if one cannot be
+        # Seen at once, if any of them cannot be.
+        self._seeds = parse_seeds(texts, self._settings(CrawlFolder(folder or "")).schemes)
         self._revisit = revisit
         self._hooks = Hooks(on_page, on_links, on_request, on_failure)
         self._requests: list[Request] = []  # that wait for the crawl to begin

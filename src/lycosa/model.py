@@ -20,6 +20,7 @@ class Kind(IntEnum):
     ROBOTS = 1
     SITEMAP = 2
     PROBE = 3  # a URL that cannot exist: what does its host answer?
+    REQUISITE = 4  # what a browser loads by itself to show a page that is kept
 
 
 class Refusal(StrEnum):
@@ -35,6 +36,8 @@ class Refusal(StrEnum):
     BARREN = "barren"
     HOOK = "hook-refused"
     LOGOUT = "logout"
+    SCHEME = "scheme"
+    ROOTS = "outside-roots"
 
 
 class Failure(StrEnum):
@@ -74,6 +77,7 @@ class Note(StrEnum):
 
     MOVED = "moved"
     PROBE = "probe"
+    REQUISITE = "requisite"
     ROBOTS_REDIRECTS = "robots-redirects"
     ROBOTS_REDIRECTED = "robots-redirected"  # to another host, whose turn is waited for
     ROBOTS_LOST = "robots-lost"
@@ -161,6 +165,8 @@ class Target(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     # How far it went behind others of its host: not at all, by how doubtful it is, or until nothing else is left.
     deferred: int = 0
     request: RequestParts | None = None
+    # Of a requisite: how many stylesheets lie between it and its page.
+    steps: int = 0
 
 
 class Validators(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
@@ -310,6 +316,7 @@ class History(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     rate_shape: float = 0.0  # what is believed of its rate of change (`policy.freshness.Belief`), 0: nothing yet
     rate_scale: float = 0.0
     interval: int = 0  # how long it is to wait between two visits
+    kind: Kind = Kind.PAGE  # what it was fetched for; not kept of sitemaps, which their referrers tell
 
 
 class RawLink(NamedTuple):
@@ -343,6 +350,7 @@ class Page(msgspec.Struct, frozen=True):
     headings: str = ""  # one a line
     author: str = ""
     published: str = ""  # a date, as precise as the page tells
+    requisites: list[str] = []  # hrefs, raw, of what a browser loads by itself to show it, where that is wanted
 
 
 class PageDigest(msgspec.Struct, frozen=True):

@@ -38,6 +38,7 @@ class Stored(msgspec.Struct, frozen=True):
     items: Items = ()
     others: bytes = b""  # fingerprints of the links that are followed and not discovered here (`FoundOnPage`)
     changed: float = 0.0  # how much of the text is another than at the visit before; 0: there was none, or unknown
+    closed: list[Target] = []  # what it links to by schemes that are not open to the crawl
 
 
 class Duplicate(msgspec.Struct, frozen=True):
@@ -56,6 +57,7 @@ class Duplicate(msgspec.Struct, frozen=True):
     items: Items = ()
     others: bytes = b""
     changed: float = 0.0
+    closed: list[Target] = []
 
 
 def duplicate_of(original: str, stored: Stored) -> Duplicate:

@@ -49,6 +49,8 @@ class Counts(msgspec.Struct, frozen=True, omit_defaults=True):
     moved_up: int = 0  # times that a URL that waited was queued once more, in a higher class
     passed_over: int = 0  # entries of queues that were copies of URLs visited from another place
     resting: int = 0  # visited, and to be visited again when they are due
+    requisites: int = 0  # of those read: what kept pages need to be shown
+    requisites_queued: int = 0  # of those queued
 
     @property
     def pages(self) -> int:

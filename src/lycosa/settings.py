@@ -1,5 +1,6 @@
 """The settings: one typed, frozen class, read once. Unknown names and impossible values are refused."""
 
+import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -43,6 +44,11 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     ] = 0.0
     min_revisit_seconds: Annotated[Seconds, "Shortest time between two visits of a page in such a crawl."] = 3600.0
     forget_seconds: Annotated[Seconds, "How long a page that is gone is remembered in such a crawl."] = 90 * 86_400.0
+    schemes: Annotated[
+        list[Literal["http", "https", "ftp", "file"]],
+        "What is fetched: http and https always; ftp, and local files below file_roots, where they stand here.",
+    ] = msgspec.field(default_factory=lambda: ["http", "https"])
+    file_roots: Annotated[list[str], "Folders of this machine whose files may be crawled, as absolute paths."] = []
     sitemaps: Annotated[bool, "Whether sitemaps named by robots.txt are read."] = True
     url_rules: Annotated[
         list[str], "Risky URL rules used to recognise the same page under two URLs (see `lycosa urls --explain`)."
@@ -133,6 +139,11 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         bool, "Whether the main content, comments, author and date of pages are looked for, beside the text."
     ] = True
     documents: Annotated[bool, "Whether the text, title and links of PDF and office documents are read."] = True
+    requisites: Annotated[
+        bool,
+        "Whether what a browser loads to show a page that is kept is fetched, too: styles, images, scripts, fonts.",
+    ] = False
+    max_requisites: Annotated[Positive, "Requisites kept per page, or per stylesheet."] = 1000
     content_groups: Annotated[bool, "Whether pages whose texts are 90 % alike are put into groups."] = True
     summary: Annotated[
         Literal["none", "weight", "tfidf", "frequency", "frequency-sentences", "context"],
@@ -263,6 +274,8 @@ def from_values(values: Mapping[str, Any]) -> Settings:
         raise SettingsError("min_delay_seconds is longer than max_delay_seconds")
     check(settings.site)
     _check_connections(settings)
+    if "file" in settings.schemes and not (settings.file_roots and all(map(os.path.isabs, settings.file_roots))):
+        raise SettingsError("schemes: file needs file_roots: the folders that may be crawled, as absolute paths")
     return settings
 
 

@@ -79,6 +79,9 @@ class SiteRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     render: Annotated[
         Literal["never", "auto", "always"] | None, "Whether a browser renders its pages before they are read."
     ] = None
+    requisites: Annotated[
+        bool | None, "Whether what a browser loads to show its pages (styles, images, scripts, fonts) is fetched, too."
+    ] = None
     # What is followed, and when
     scope: Annotated[
         Literal["host", "domain", "any"] | None,

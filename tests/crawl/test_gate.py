@@ -104,4 +104,7 @@ async def test_without_an_open_network_nobody_on_loopback_is_reached(web: HandWe
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://a.test/", "data:text/html,x", "gopher://a.test/"])
 async def test_other_schemes_are_never_followed(web: HandWeb, crawl: HandCrawl, url: str) -> None:
     seed = web.page("http://a.test/", page(url))
-    assert await crawl(seed) == {seed: "stored"}
+    outcomes = await crawl(seed)
+    assert outcomes.pop(seed) == "stored"
+    assert set(outcomes.values()) <= {"refused"}, "told, where it names a place"
+    assert set(web.requested_urls) == {web.url("a.test", "/robots.txt"), seed}

@@ -23,6 +23,7 @@ from .contract_orders import OrdersContract
 from .contract_origins import OriginsContract
 from .contract_poison import PoisonContract
 from .contract_ranking import RankingContract
+from .contract_requisites import RequisitesContract
 from .contract_revisits import RevisitsContract
 from .contract_runs import RunsContract
 from .contract_spacing import SpacingContract
@@ -45,6 +46,7 @@ class FrontierContract(
     RunsContract,
     RankingContract,
     RevisitsContract,
+    RequisitesContract,
     OrdersContract,
 ):
     """Inherit, and say how a frontier is opened."""

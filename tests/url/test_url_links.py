@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from lycosa.model import RawLink
 from lycosa.settings import Settings
-from lycosa.url.canonical import NO_LIMITS, UrlLimits, parse_seeds
+from lycosa.url.canonical import FETCHED, NO_LIMITS, UrlLimits, parse_seeds
 from lycosa.url.fingerprint import Fingerprinter
 from lycosa.url.links import FoundLinks, MemoLinks, PageLinks, page_links
 from lycosa.url.memo import KnownLink, LinkPolicy, Renaming
@@ -48,6 +48,7 @@ RULES = {
 LIMITS = {
     "usual": UrlLimits(),
     "none": NO_LIMITS,
+    "open": FETCHED,
     "short": UrlLimits(max_length=30, max_path_depth=2),
     "tiny": UrlLimits(max_length=9),
     "flat": UrlLimits(max_path_depth=1, max_repeats=1),
@@ -94,7 +95,7 @@ def decide_both(ways: tuple[PageLinks, PageLinks], base: str, links: list[RawLin
 def test_cases_of_the_url_standard(
     conformance_cases: Callable[[str], list[dict[str, Any]]], suite: str, rules: str
 ) -> None:
-    ways = both(policy(rules, "none"))
+    ways = both(policy(rules, "open" if rules == "usual" else "none"))
     for case in conformance_cases(f"url/{suite}.json"):
         for base in {case["base"] or "", "http://www.example.com/a/b/c?d#e"}:
             decide_both(ways, base, raw(case["input"]), also=(case["input"],))

@@ -89,16 +89,17 @@ def look_for_extra(
 ) -> None:
     """Requests beyond one per run and the retries of visits that failed; of a continuous crawl, beyond its visits."""
     failed: Counter[str] = Counter()
-    others: set[str] = set()
+    others: dict[str, set[bool]] = defaultdict(set)
     for row in rows:
         if row.outcome == "failed" or is_continuous:
             failed[place_of(row.url)] += 1
         else:
-            others.add(place_of(row.url))
+            # Once as a page, and once as what another page shows.
+            others[place_of(row.url)].add(row.reason == "requisite")
     counts = Counter(request.place for request in asked if request.target != ROBOTS)
     extra = 0
     for place, count in counts.items():
-        allowed = max(runs, failed[place] + (runs if place in others else 0))
+        allowed = max(runs, failed[place] + runs * len(others[place]))
         if count > allowed:
             extra += count - allowed
             report.add(Rule.EXTRA, place, f"{count} requests, {allowed} explained")

@@ -41,6 +41,8 @@ class AuditRow(NamedTuple):
     @property
     def was_sent(self) -> bool:
         """Whether a request left for the host: names that do not exist and closed addresses are asked for nothing."""
+        if self.url.startswith("file:"):
+            return False
         return self.outcome != "refused" and not (self.status == 0 and self.reason in _NEVER_SENT)
 
 
@@ -166,7 +168,9 @@ def _look_at(folder: CrawlFolder, file: str, member: _GzipMember, kept: list[Kep
         report.add(Rule.INVALID_WARC, place, "its length is not what its header says")
         return
     kind, url = fields.get("warc-type", ""), fields.get("warc-target-uri", "")
-    if kind not in ("response", "revisit"):
+    # What came without a head is a resource; those that were fetched for another page's sake have no rows.
+    is_plain = kind == "resource" and "warc-concurrent-to" not in fields
+    if kind not in ("response", "revisit") and not is_plain:
         return
     kept.append(KeptRecord(folder, file, member.offset, member.length, url))
     if kind == "response" and not _is_digest_right(fields.get("warc-payload-digest", ""), rest[: int(size)]):
@@ -182,6 +186,7 @@ def _is_digest_right(digest: str, block: bytes) -> bool:
 
 
 def _second_count(path: Path) -> int:
-    kinds = WarcRecordType.response | WarcRecordType.revisit
+    kinds = WarcRecordType.response | WarcRecordType.revisit | WarcRecordType.resource
     with path.open("rb") as stream:
-        return sum(1 for _ in ArchiveIterator(stream, record_types=kinds, parse_http=False))
+        found = ArchiveIterator(stream, record_types=kinds, parse_http=False)
+        return sum("WARC-Concurrent-To" not in each.headers for each in found)

@@ -69,7 +69,8 @@ def look_for_doubled(view: CrawlView, rows: Sequence[AuditRow], report: AuditRep
     for past in view.histories():
         if past.outcome is not OutcomeKind.READ:
             visits[past.url] += past.visits
-    written = Counter(row.url for row in rows if row.outcome != "read")
+    # What is refused for its scheme is so wherever it is found.
+    written = Counter(row.url for row in rows if row.outcome != "read" and row.reason != "scheme")
     doubled = {url: number for url, number in written.items() if 0 < visits[url] < number}
     # A settlement that came too late left its row; the visit that took its place left another.
     if sum(number - visits[url] for url, number in doubled.items()) > view.counts().late:
@@ -109,7 +110,8 @@ def look_for_lost_links(
             continue  # a finding of its own
         directives = [value for name, value in response.headers if name == "x-robots-tag"]
         page = parser.parse(response.body, response.header("content-type"), directives, url=row.url)
-        found = discovery.of_page(Target(row.url, row.host, b"", depth=row.depth), page).new
+        named = discovery.of_page(Target(row.url, row.host, b"", depth=row.depth), page)
+        found = [*named.new, *named.requisites]
         looked_at += len(found)
         for target in found:
             if target.fingerprint in known:

@@ -77,11 +77,11 @@ def stage_settings(options: argparse.Namespace) -> Settings:
     return settings.load(options.config, changes)
 
 
-def parse_url(text: str) -> ParsedUrl:
-    """A URL as people type it; without a scheme it is http."""
-    from lycosa.url.canonical import Rejection, parse_seed
+def parse_url(text: str, *, is_kept: bool = False) -> ParsedUrl:
+    """A URL as people type it; without a scheme it is http. What a crawl has kept may have any that can be opened."""
+    from lycosa.url.canonical import DEFAULT_LIMITS, FETCHED, Rejection, parse_seed
 
-    parsed = parse_seed(text)
+    parsed = parse_seed(text, FETCHED if is_kept else DEFAULT_LIMITS)
     if isinstance(parsed, Rejection):
         raise SettingsError(f"{text!r} is no URL that can be fetched: {parsed.value}")
     return parsed

@@ -34,6 +34,7 @@ SECONDS_PER_DAY = 86_400
 _OPTIONS = {
     "max_pages": "max_pages",
     "render": "render",
+    "requisites": "requisites",
     "max_depth": "max_depth",
     "scope": "scope",
     "include": "include",
@@ -88,6 +89,12 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--order", choices=("breadth", "depth", "best"), help="what is fetched first")
     parser.add_argument(
         "--render", choices=("never", "auto", "always"), help="which pages a browser shows before they are read"
+    )
+    parser.add_argument(
+        "--requisites",
+        action="store_true",
+        default=None,
+        help="also fetch what a browser loads to show the pages: styles, images, scripts, fonts",
     )
     parser.add_argument("--workers", type=int, metavar="N", help="worker processes (default: one per core)")
     parser.add_argument(
@@ -162,7 +169,7 @@ def run(options: argparse.Namespace) -> int:
     )
     if options.once and not options.revisit:
         raise SettingsError("--once goes with --revisit: one more visit of every page, and then the end")
-    seeds = parse_seeds(_seed_texts(options, session.settings))
+    seeds = parse_seeds(_seed_texts(options, session.settings), session.settings.schemes)
     is_shared = is_redis(session.settings.frontier)
     # A crawl of many machines has its seeds in the store.
     if not seeds and not folder.read_seeds() and not is_shared:

@@ -29,7 +29,7 @@ def add_view_options(parser: argparse.ArgumentParser) -> None:
 
 def show_in_links(connection: duckdb.DuckDBPyConnection, options: argparse.Namespace) -> None:
     """The links to one URL, of the newest visit of each page."""
-    url = parse_url(options.in_links).url
+    url = parse_url(options.in_links, is_kept=True).url
     rows = connection.execute(
         "SELECT DISTINCT source, anchor, rel FROM links"
         " JOIN (SELECT source, max(fetched_at) AS fetched_at FROM links GROUP BY source) USING (source, fetched_at)"

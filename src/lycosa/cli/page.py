@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _show(folder: CrawlFolder, options: argparse.Namespace) -> None:
-    url = parse_url(options.url).url
+    url = parse_url(options.url, is_kept=True).url
     if options.versions:
         _list_versions(folder, url, as_json=options.json)
         return

@@ -204,12 +204,12 @@ def source_of(settings: Settings, options: argparse.Namespace) -> PageSource:
 
 
 def _links(settings: Settings, url: str, page: Page) -> list[ParsedLink]:
-    from lycosa.url.canonical import NO_LIMITS, ParsedUrl, parse
+    from lycosa.url.canonical import FETCHED, ParsedUrl, parse
     from lycosa.url.fingerprint import Fingerprinter
     from lycosa.url.memo import LinkMemo, LinkPolicy
 
     policy = LinkPolicy.from_settings(settings, [parse_url(url)], Fingerprinter(bytes(16)))
-    base = parse(page.base, url, NO_LIMITS) if page.base else None
+    base = parse(page.base, url, FETCHED) if page.base else None
     place = base.url if isinstance(base, ParsedUrl) else url
     decided = LinkMemo(policy).resolve_all(place, [link.href for link in page.links], page.charset or "utf-8")
     return [

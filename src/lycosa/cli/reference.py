@@ -204,7 +204,7 @@ def _takes(annotation: Any) -> str:
 
 def _spelt(annotation: Any) -> str:
     spelt = annotation.__name__ if annotation in _WORDS else repr(annotation)
-    return spelt.removeprefix("typing.").replace("'", '"').replace("lycosa.site_rules.", "")
+    return spelt.replace("typing.", "").replace("'", '"').replace("lycosa.site_rules.", "")
 
 
 def _cell(text: str) -> str:

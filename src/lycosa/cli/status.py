@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from lycosa.frontier.view import Crew, Machine
     from lycosa.inspect.freshness import CollectionFreshness
     from lycosa.inspect.status import Status, WorkerBalance
+    from lycosa.ports import Counts
 
 _EXAMPLES = """\
   lycosa status --folder broad
@@ -74,6 +75,7 @@ def print_status(status: Status, now: float) -> None:
             ("under way", f"{counts.leased:,}" if status.process or status.machines else ""),
             ("to retry", f"{counts.delayed:,}{_when(status.next_retry_at, now)}"),
             ("freshness", _fresh(status.freshness) if status.freshness else ""),
+            ("requisites", _requisites(counts)),
             ("resting", f"{counts.resting:,} until they are due again" if counts.resting else ""),
             *((name, f"{getattr(counts, name):,}") for name in _OUTCOMES),
             ("dropped", f"{counts.dropped:,} times a host's queue was full" if counts.dropped else ""),
@@ -149,6 +151,14 @@ def _fresh(estimate: CollectionFreshness) -> str:
         f"{estimate.fresh_by_importance:.1%}; the others have been old for "
         f"{duration(estimate.age_seconds / max(1 - estimate.fresh, 1e-9))} on the average"
     )
+
+
+def _requisites(counts: Counts) -> str:
+    """What pages need to be shown, if that is fetched."""
+    if not counts.requisites and not counts.requisites_queued:
+        return ""
+    waiting = f", {counts.requisites_queued:,} are queued" if counts.requisites_queued else ""
+    return f"{counts.requisites:,} fetched{waiting}"
 
 
 def _when(due: float, now: float) -> str:

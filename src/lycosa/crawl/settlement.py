@@ -19,8 +19,10 @@ from lycosa.model import (
     OutcomeKind,
     Page,
     Reason,
+    Refusal,
     Response,
     Settlement,
+    Target,
     Visit,
 )
 from lycosa.outcome import (
@@ -92,7 +94,9 @@ def settlement_of(lease: Lease, outcome: Settled, learnt: Learnt) -> Settlement:
         retry_after_seconds=_retry_after(response),
         site=learnt.news,
         known=learnt.known,
-        left_out=[(target, reason_of(refused)) for target, refused in learnt.left_out],
+        left_out=[(target, reason_of(refused)) for target, refused in left_out_by(outcome, learnt)],
+        # Nobody is asked for a file of this machine: no pause follows.
+        sent=response is None or response.protocol != "file",
         connect_seconds=response.connect_seconds if response else 0.0,
     )
     match outcome:
@@ -130,9 +134,9 @@ def settlement_of(lease: Lease, outcome: Settled, learnt: Learnt) -> Settlement:
                 last_modified=facts.last_modified or past.last_modified,
             )
         case Moved():
-            return msgspec.structs.replace(facts, robots=outcome.robots, sent=True)
+            return msgspec.structs.replace(facts, robots=outcome.robots)
         case Read():
-            facts = msgspec.structs.replace(facts, robots=outcome.robots, sent=True, digest=outcome.digest)
+            facts = msgspec.structs.replace(facts, robots=outcome.robots, digest=outcome.digest)
             if (past := lease.validators) and facts.status == NOT_MODIFIED:
                 etag, last_modified = facts.etag or past.etag, facts.last_modified or past.last_modified
                 facts = msgspec.structs.replace(facts, etag=etag, last_modified=last_modified)
@@ -140,11 +144,20 @@ def settlement_of(lease: Lease, outcome: Settled, learnt: Learnt) -> Settlement:
         case Failed():
             is_ban = outcome.reason is Failure.BANNED
             retry = is_ban or (outcome.reason in _PASSING and may_pass(facts.status))
-            return msgspec.structs.replace(facts, sent=outcome.sent, may_retry=retry, is_ban=is_ban)
+            sent = outcome.sent and facts.sent
+            return msgspec.structs.replace(facts, sent=sent, may_retry=retry, is_ban=is_ban)
         case Refused():
             return msgspec.structs.replace(facts, sent=False, robots=outcome.robots)
         case Crashed():
             return facts
+
+
+def left_out_by(outcome: Settled, learnt: Learnt) -> list[tuple[Target, Refused]]:
+    """Targets that a visit found and that are refused at once, each with the reason."""
+    if not isinstance(outcome, Stored | Duplicate) or not outcome.closed:
+        return learnt.left_out
+    closed = [(target, Refused(Refusal.SCHEME, target.url.partition(":")[0])) for target in outcome.closed]
+    return [*learnt.left_out, *closed]
 
 
 def worth_of(outcome: Stored | Duplicate) -> float:
@@ -169,6 +182,8 @@ def may_go_on(lease: Lease, settlement: Settlement) -> bool:
         return False
     match settlement.outcome:
         case OutcomeKind.REFUSED:
+            return True
+        case outcome if outcome.is_page and not settlement.sent:
             return True
         case OutcomeKind.FAILED:
             is_of_host = is_host_trouble(settlement.status, is_failure=True) or settlement.status == FORBIDDEN

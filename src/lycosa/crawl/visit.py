@@ -15,7 +15,7 @@ from lycosa.crawl.discovery import Discovery
 from lycosa.crawl.extraction import Extraction
 from lycosa.crawl.logins import Logins
 from lycosa.dedupe.comparison import changed_share, text_mark
-from lycosa.errors import AddressRefused, BackendLost, NoNetwork, Shortage, TooMuchMemory, VisitError
+from lycosa.errors import AddressRefused, BackendLost, NoNetwork, PlaceRefused, Shortage, TooMuchMemory, VisitError
 from lycosa.hooks import FailedVisit, HookFailed, Hooks, OnFailure, OnRequest, Request, called, request_of
 from lycosa.model import (
     Crash,
@@ -44,6 +44,7 @@ from lycosa.outcome import (
 )
 from lycosa.page.digest import Digester
 from lycosa.page.parser import PageParser
+from lycosa.page.requisites import css_text, is_stylesheet, requisites_of_css
 from lycosa.page.sitemap import MAX_SITEMAP_BYTES, SitemapKind, parse_sitemap
 from lycosa.policy.ban import challenge_in
 from lycosa.ports import Dispatcher, Fetcher, Watchdog
@@ -82,6 +83,7 @@ class Visitor:
         dispatcher: Dispatcher,
         clock: Clock,
         max_redirects: int,
+        max_requisites: int,
         watchdog: Watchdog,
         spaces_addresses: bool,
         extraction: Extraction,
@@ -101,6 +103,7 @@ class Visitor:
         self._dispatcher = dispatcher
         self._clock = clock
         self._max_redirects = max_redirects
+        self._max_requisites = max_requisites
         self._watchdog = watchdog
         self._spaces_addresses = spaces_addresses
         self._renderer = renderer
@@ -131,6 +134,8 @@ class Visitor:
                     return await self._read_sitemap(lease)
                 case Kind.PROBE:
                     return await self._probe(lease)
+                case Kind.REQUISITE:
+                    return await self._fetch_requisite(lease)
         except _NotNow:
             return Deferred()
         except NoNetwork:
@@ -138,6 +143,8 @@ class Visitor:
             return Deferred()
         except AddressRefused as error:
             return Refused(Refusal.ADDRESS, error.detail)
+        except PlaceRefused as error:
+            return Refused(error.refusal, error.detail)
         except VisitError as error:
             return Failed(error.reason, error.detail, sent=error.sent)
         except (asyncio.CancelledError, BackendLost):
@@ -199,10 +206,12 @@ class Visitor:
         with self._watchdog(lease.token, len(response.body)):
             if self._judge.is_soft_404(lease, page):
                 return Failed(Failure.SOFT_404, response=response)
-            links, new, again, others = self._discovery.of_page(target, page, self._judge.renaming(lease))
+            found = self._discovery.of_page(target, page, self._judge.renaming(lease))
+            links = found.links
             shown = as_shown(response)
-            items, new = self._extraction.read(target, shown, page, links, new)
-            discovered, beyond = [*self._judge.deferred(lease, new), *again], self._discovery.beyond(target, links)
+            items, new = self._extraction.read(target, shown, page, links, found.new)
+            discovered = [*self._judge.deferred(lease, new), *found.again, *found.requisites]
+            beyond = self._discovery.beyond(target, links)
             if shown is not response:
                 digest = sha1(shown.body, usedforsecurity=False).digest()
             page_digest = self._digester.read(page)
@@ -211,6 +220,7 @@ class Visitor:
             return Unchanged(response, discovered, digest)
         usage = str(usage_of(response, page) | await self._robots_cache.usage(lease))
         original, placement = await self._dispatcher.recognise(digest, target.url, lease.token, page_digest.signature)
+        closed = self._discovery.closed_schemes(target, page)
         stored = Stored(
             response,
             page,
@@ -222,8 +232,9 @@ class Visitor:
             usage,
             beyond,
             items,
-            others,
+            found.others,
             changed or 0.0,
+            closed,
         )
         return duplicate_of(original, stored) if original else stored
 
@@ -263,12 +274,17 @@ class Visitor:
             return Failed(Failure.NO_LOCATION, response=response)
         if target.redirects >= self._max_redirects:
             return Failed(Failure.REDIRECTS, str(self._max_redirects), response)
-        to, discovered = self._discovery.of_redirect(target, location, response.status)
+        if target.kind is Kind.REQUISITE:
+            to, discovered = self._discovery.requisites.moved(target, location)
+        else:
+            to, discovered = self._discovery.of_redirect(target, location, response.status)
         return Moved(response, to, discovered)
 
     async def _address(self, lease: Lease) -> str:
         """Where the request may go now; raises `_NotNow`."""
         host, address = lease.target.host, lease.address
+        if lease.target.url.startswith("file:"):
+            return ""
         if self._spaces_addresses and not (address and self._fetcher.is_still_at(host, address)):
             address = await self._fetcher.address_of(host, address)
             if not await self._dispatcher.may_ask_at(lease.token, address):
@@ -291,6 +307,9 @@ class Visitor:
         try:
             address = await self._address(lease)
             response = await self._fetcher.fetch(target.url, address=address, max_body_bytes=MAX_ROBOTS_BYTES)
+        except PlaceRefused:
+            # Nobody there has any; the pages themselves are told why they are refused.
+            return Read(None, [], self._robots_cache.gave_up(origin, self._clock()))
         except VisitError as error:
             news = self._robots_cache.unanswered(lease, error, previous, self._clock())
             return Read(None, [], news, note=Reason(error.reason, error.detail))
@@ -327,6 +346,31 @@ class Visitor:
         if sitemap.kind is SitemapKind.INDEX and target.depth >= MAX_SITEMAP_NESTING:
             return Read(response, [], note=Reason(Note.SITEMAP_NESTING, str(target.depth)), digest=digest)
         return Read(response, self._discovery.of_sitemap(target, sitemap), note=sitemap.trouble, digest=digest)
+
+    async def _fetch_requisite(self, lease: Lease) -> Outcome:
+        """What a page needs to be shown. It is kept as it came; only a stylesheet is read, for what it names."""
+        target = lease.target
+        if refused := await self._robots_cache.refusal(lease):
+            return refused
+        asked_for_changes = conditions(lease.validators)
+        response = await self._logins.fetch(lease, self._address, asked_for_changes, None)
+        note = Reason(Note.REQUISITE)
+        if response.status == 304 and lease.validators and asked_for_changes:
+            return Read(response, [], note=note, digest=lease.validators.digest)
+        if response.is_redirect:
+            return self._moved(target, response)
+        if failure := _failure_of(response):
+            return failure
+        with self._watchdog(lease.token, len(response.body)):
+            named = self._named_in(target, response)
+        return Read(response, named, note=note, digest=sha1(response.body, usedforsecurity=False).digest())
+
+    def _named_in(self, target: Target, response: Response) -> list[Target]:
+        content_type = response.header("content-type")
+        if not is_stylesheet(content_type, target.url):
+            return []
+        hrefs = requisites_of_css(css_text(response.body, content_type), self._max_requisites)
+        return self._discovery.requisites.of(target, target.url, hrefs).targets
 
     async def _probe(self, lease: Lease) -> Outcome:
         """What the host answers to a URL that cannot exist: pages that look like it are none."""

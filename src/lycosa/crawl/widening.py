@@ -21,7 +21,7 @@ from lycosa.store.files import replace_file
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.read import connect, visits_among
 from lycosa.store.record import RecordLost, read_visit
-from lycosa.url.canonical import ParsedUrl, parse, parse_seeds
+from lycosa.url.canonical import FETCHED, SCHEMES, ParsedUrl, parse, parse_seeds
 from lycosa.url.domain import registered_domain
 from lycosa.url.scope import Scope
 
@@ -30,7 +30,9 @@ REACH = "reach"
 LINKS_AT_ONCE = 10_000
 _REMEMBERED_VERDICTS = 100_000
 # Refusals that no judgement of a site has a part in.
-_NOT_OF_SITES = {Refusal.ROBOTS, Refusal.ROBOTS_UNREACHABLE, Refusal.NAME, Refusal.ADDRESS}
+_NOT_OF_SITES = {
+    *(Refusal.ROBOTS, Refusal.ROBOTS_UNREACHABLE, Refusal.NAME, Refusal.ADDRESS, Refusal.SCHEME, Refusal.ROOTS),
+}
 
 # The targets on a page that was stored before, as a visit would find them now.
 Follow = Callable[[Visit, Response], list[Target]]
@@ -48,6 +50,8 @@ class Reach(msgspec.Struct, frozen=True):
     open_networks: list[str]
     seeds: list[str]
     site: dict[str, SiteRules] = {}  # what these say of that
+    requisites: bool = False
+    schemes: list[str] = msgspec.field(default_factory=lambda: ["http", "https"])
 
     @classmethod
     def of(cls, settings: Settings, seeds: Sequence[ParsedUrl]) -> Reach:
@@ -75,11 +79,11 @@ class Reach(msgspec.Struct, frozen=True):
         """Whether a URL belongs to the crawl by scope and patterns."""
         reach: Any = self.scope
         sites = SiteTable(self.site)
-        scope = Scope(parse_seeds(self.seeds), reach, include=self.include, exclude=self.exclude, sites=sites)
+        scope = Scope(parse_seeds(self.seeds, SCHEMES), reach, include=self.include, exclude=self.exclude, sites=sites)
 
         @lru_cache(_REMEMBERED_VERDICTS)
         def is_in(url: str) -> bool:
-            parsed = parse(url)
+            parsed = parse(url, limits=FETCHED)
             if not isinstance(parsed, ParsedUrl):
                 return False
             verdict = scope.verdict(parsed.url, parsed.host, registered_domain(parsed.host))
@@ -90,7 +94,13 @@ class Reach(msgspec.Struct, frozen=True):
 
 def _extent_in(rules: SiteRules) -> SiteRules:
     """What rules of a site say of how far a crawl goes there."""
-    return SiteRules(scope=rules.scope, include=rules.include, exclude=rules.exclude, robots=rules.robots)
+    return SiteRules(
+        scope=rules.scope,
+        include=rules.include,
+        exclude=rules.exclude,
+        robots=rules.robots,
+        requisites=rules.requisites,
+    )
 
 
 def reach_before(folder: CrawlFolder) -> Reach | None:
@@ -130,8 +140,9 @@ class Widening:
             while some := tables.fetchmany(LINKS_AT_ONCE):
                 rest()
                 sources.update(hash(source) for source, target in some if self.is_taken_in(target))
-        depths = range(self._old.max_depth, self._new.max_depth)
-        for visit in visits_among(self._folder, lambda url, depth: depth in depths or hash(url) in sources):
+        depths, shows_more = range(self._old.max_depth, self._new.max_depth), self._shows_more
+        is_wanted = lambda url, depth: shows_more or depth in depths or hash(url) in sources  # noqa: E731
+        for visit in visits_among(self._folder, is_wanted):
             rest()
             try:
                 response = read_visit(self._folder, visit)
@@ -148,12 +159,22 @@ class Widening:
                 return self.is_taken_in(past.detail)
             case OutcomeKind.READ:
                 return is_sitemap(past) and self._has_other_extent
+            case OutcomeKind.REFUSED if past.reason == Refusal.SCHEME:
+                return past.url.partition(":")[0] in set(self._new.schemes) - set(self._old.schemes)
             case OutcomeKind.REFUSED:
                 return past.reason in self._lifted
             case OutcomeKind.FAILED:
                 return past.reason == Failure.ADDRESS and self._has_opened
             case _:
                 return False
+
+    @property
+    def _shows_more(self) -> bool:
+        """Whether requisites are wanted that were not: any page may have some."""
+        if self._new.requisites:
+            return not self._old.requisites
+        was = {place for place, said in self._old.site.items() if said.requisites}
+        return any(said.requisites and place not in was for place, said in self._new.site.items())
 
     @property
     def _has_other_extent(self) -> bool:
@@ -163,7 +184,7 @@ class Widening:
     @property
     def _lifted(self) -> set[Refusal]:
         """The refusals that the new settings may not repeat."""
-        lifted = set(Refusal) - _NOT_OF_SITES if self._old.traps and not self._new.traps else set()
+        lifted: set[Refusal] = set(Refusal) - _NOT_OF_SITES if self._old.traps and not self._new.traps else set()
         if ignores_robots(self._new.site) - ignores_robots(self._old.site):
             lifted |= {Refusal.ROBOTS, Refusal.ROBOTS_UNREACHABLE}
         return lifted | {Refusal.ADDRESS} if self._has_opened else lifted

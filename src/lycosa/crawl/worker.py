@@ -15,7 +15,7 @@ from lycosa.clock import Clock, machine_clock
 from lycosa.crawl.discovery import Discovery
 from lycosa.crawl.dispatcher import STOP_SECONDS
 from lycosa.crawl.run import HostRun
-from lycosa.crawl.settlement import Kept, may_go_on, postponement_of, settlement_of, visit_row
+from lycosa.crawl.settlement import Kept, left_out_by, may_go_on, postponement_of, settlement_of, visit_row
 from lycosa.crawl.visit import Visitor
 from lycosa.errors import BackendLost
 from lycosa.figures import Hits, WorkerFigures
@@ -242,7 +242,7 @@ class Worker:
         kept = visit_row(lease, outcome, self._clock())
         target = lease.target
         self._store.put(*kept[:5], fingerprint=target.fingerprint, number=target.visits + 1)
-        for left, refused in learnt.left_out:
+        for left, refused in left_out_by(outcome, learnt):
             row = visit_row(Lease(lease.token, left, lease.expires_at), refused, self._clock())
             self._store.put(*row[:5], fingerprint=left.fingerprint, number=1)
         settlement = settlement_of(lease, outcome, learnt)
@@ -305,6 +305,8 @@ class Worker:
 
     def _acknowledged(self, settlement: Settlement, kept: Kept | None) -> None:
         """The frontier has it: only now may the same links be left out of later settlements."""
+        if settlement.left_out:
+            self._discovery.remembered.add(target.fingerprint for target, _ in settlement.left_out)
         if settlement.discovered:
             self._discovery.remembered.add(target.fingerprint for target in settlement.discovered)
             self._prefetch({target.host for target in settlement.discovered})

@@ -33,7 +33,7 @@ MAX_ORDERS = 12
 MAX_LEFT_OUT, MAX_SAMPLES_OF_EACH = 12, 3
 # In the order in which they are shown.
 STATES = ("ready", "waiting", "backing off", "set aside", "in doubt", "nothing queued")
-CLASSES = ("robots.txt", *(f"class {number}" for number in range(10, 0, -1)), "in doubt", "last")
+CLASSES = ("requisites, robots.txt", *(f"class {number}" for number in range(10, 0, -1)), "in doubt", "last")
 
 
 class LeftOutOf(msgspec.Struct, frozen=True):

@@ -19,7 +19,7 @@ from lycosa.model import OutcomeKind, Visit
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.objects import ObjectPlace
 from lycosa.store.read import RecordLost, Version, connect, page_at, response_of_visit, versions
-from lycosa.url.canonical import Rejection, parse_seed
+from lycosa.url.canonical import FETCHED, Rejection, parse_seed
 from lycosa.wiring.worker import page_parser
 
 MAX_LINKS, MAX_VERSIONS = 25, 50
@@ -48,12 +48,12 @@ def page(place: Path | ObjectPlace, frontier: str | None, asked: str, old: str, 
 
 
 def _canonical(asked: str) -> str:
-    parsed = parse_seed(asked)
+    parsed = parse_seed(asked, FETCHED)
     return asked if isinstance(parsed, Rejection) else parsed.url
 
 
 def _became(answer: Answer) -> Html:
-    parsed = parse_seed(answer.url)
+    parsed = parse_seed(answer.url, FETCHED)
     host = None if isinstance(parsed, Rejection) else host_link(parsed.host)
     sources = [
         tag("li", url_link(source.url), f" ({source.rel})" if source.rel else "") for source in answer.linked_from

@@ -154,7 +154,7 @@ class _Slot:
         return raw if self.room >= 0 else raw[: self.max_bytes]
 
 
-class _LentSocket(socket.socket):
+class LentSocket(socket.socket):
     """pycurl takes a copy of the descriptor and drops the socket: closing ours then is no oversight to warn of."""
 
     def __del__(self) -> None:
@@ -184,7 +184,7 @@ class CurlFetcher:
         # The bundle that libcurl was built with may lie where another Linux keeps it.
         self._ca_file = ca_file or ssl.get_default_verify_paths().cafile
         self._sweep_seconds = sweep_seconds
-        self._spacing = spacing if spacing and spacing.is_wanted else None
+        self.spacing = spacing if spacing and spacing.is_wanted else None
         self._clock = clock
         self._limits = HeadLimits(settings.max_header_lines, settings.max_header_bytes, settings.max_header_line_bytes)
         self._site_requests = SiteRequests(settings.user_agent, settings.site, is_known)
@@ -298,12 +298,12 @@ class CurlFetcher:
     async def _exchange(self, request: _Request, address: str) -> Response:
         if self._is_closed:
             raise Unreachable(Failure.RESET, "the fetcher is closed", sent=False)
-        if self._spacing:
-            await self._spacing.wait(request.where.host, address)
+        if self.spacing:
+            await self.spacing.wait(request.where.host, address)
         started_at = self._clock()
         slot = self._start(request, address)
-        if self._spacing:
-            self._spacing.note(request.where.host, address)
+        if self.spacing:
+            self.spacing.note(request.where.host, address)
         try:
             trouble = await slot.done
             if slot.body_bytes >= LONG_BODY_BYTES or self._body_budget.is_full:
@@ -408,7 +408,7 @@ class CurlFetcher:
             easy.setopt(option, value)
         return slot
 
-    def _open_socket(self, slot: _Slot, _purpose: int, peer: Any) -> _LentSocket | int:
+    def _open_socket(self, slot: _Slot, _purpose: int, peer: Any) -> LentSocket | int:
         """The second look of the gate, at the very address that is about to be connected to."""
         if slot.is_asked:
             # A connection for the same request once more: nobody is to see one.
@@ -418,7 +418,7 @@ class CurlFetcher:
             slot.is_refused = True
             return int(pycurl.SOCKET_BAD)
         try:
-            return _LentSocket(peer.family, peer.socktype, peer.protocol)
+            return LentSocket(peer.family, peer.socktype, peer.protocol)
         except OSError as error:
             slot.lack = str(error)
             return int(pycurl.SOCKET_BAD)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from lycosa.errors import VisitError
-from lycosa.model import Failure
+from lycosa.errors import PlaceRefused, VisitError
+from lycosa.model import Failure, Refusal
 
 MAX_INTERIM = 10
 
@@ -54,6 +54,8 @@ class ResponseHead(NamedTuple):
 def split_url(url: str) -> Authority:
     """Take a canonical http or https URL apart; raises `VisitError` (PROTOCOL) for any other text."""
     match = _URL.fullmatch(url.partition("#")[0])
+    if match is None and not url.startswith(("http:", "https:")):
+        raise PlaceRefused(Refusal.SCHEME, url.partition(":")[0])
     if match is None:
         raise VisitError(Failure.PROTOCOL, "not a URL that can be requested", sent=False)
     scheme, host, port, target = match.groups()

@@ -15,9 +15,9 @@ from lycosa.clock import Clock
 from lycosa.frontier.entries import entry_under, length_of, mark_of, readable_block, target_of
 from lycosa.frontier.host import Host
 from lycosa.frontier.hosts import HostBatch, HostTable
-from lycosa.frontier.queue import Spot
+from lycosa.frontier.queue import ROBOTS_MARK, Spot
 from lycosa.frontier.records import Lane, State, due_key, due_of, encode, readable_target
-from lycosa.frontier.rules import FrontierRules, is_last_first, rank_of
+from lycosa.frontier.rules import FIRST_RANK, FrontierRules, is_last_first, rank_of
 from lycosa.frontier.tables import DELAYED, POISONED, QUEUE, Tables
 from lycosa.model import Target, origin_of
 
@@ -134,6 +134,7 @@ class Backlog:
             its.entries.append(entry_under(target, origin, its.mark, rank))
         for host, lane, _, entries, _ in joining.values():
             host.queue.push(batch, lane, entries)
+            self._count_requisites(lane, len(entries))
         for host, _, _, _, was_closed in joining.values():
             if was_closed and host.reopens_at(host.closed(self._clock())) is None:
                 # It need not wait for the robots.txt that all others of its host wait for.
@@ -147,9 +148,14 @@ class Backlog:
         was_closed = bool(host.record.parked) and host.reopens_at(host.closed(self._clock())) is not None
         return _Joining(host, host.queue.lane_for(target, rank), mark_of(origin, target.host), [], was_closed)
 
+    def _count_requisites(self, lane: Lane, entries: int) -> None:
+        if lane.rank == FIRST_RANK and lane.mark != ROBOTS_MARK:
+            self.counts["requisites_queued"] += entries
+
     def dequeue(self, batch: HostBatch, host: Host, spot: Spot) -> None:
         host.queue.remove(batch, spot)
         self.counts["queued"] -= 1
+        self._count_requisites(spot.lane, -1)
         batch.note(host)
 
     # ---- delayed
@@ -191,6 +197,7 @@ class Backlog:
         lost = max(lane.entries - left, 0)
         host.queue.drop_block(batch, lane, key, lost)
         self.counts["queued"] -= lost
+        self._count_requisites(lane, -lost)
         self._note_poison(batch, b"queue:" + key, raw or b"")
         batch.note(host)
 

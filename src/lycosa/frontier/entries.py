@@ -31,8 +31,10 @@ class Entry(msgspec.Struct, array_like=True, omit_defaults=True, frozen=True, gc
     visits: int = 0
     deferred: int = 0
     request: RequestParts | None = None
+    steps: int = 0
 
 
+_MARKS = {"http": "", "https": "s"}
 _ARRAY, _HEADER_BYTES = b"\xdc", 3
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Entry).decode
@@ -40,13 +42,19 @@ _decode_block = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
 
 
 def mark_of(origin: str, host: str) -> str:
-    """What tells the origins of one host apart: `s` for https, then the port if it is not the usual one."""
+    """What tells the origins of one host apart: `s` for https, then the port if it is not the usual one.
+
+    Of a scheme that is not of the web, its name and a plus.
+    """
     scheme, _, authority = origin.partition("://")
-    return ("s" if scheme == "https" else "") + authority.removeprefix(host)
+    return _MARKS.get(scheme, f"{scheme}+") + authority.removeprefix(host)
 
 
 def origin_under(mark: str, host: str) -> str:
     """The origin that `mark_of` shortened."""
+    if "+" in mark:
+        scheme, _, port = mark.rpartition("+")
+        return f"{scheme}://{host}{port}"
     return f"https://{host}{mark[1:]}" if mark.startswith("s") else f"http://{host}{mark}"
 
 
@@ -77,6 +85,7 @@ def entry_under(target: Target, origin: str, mark: str, rank: int) -> bytes:
             target.visits,
             target.deferred,
             target.request,
+            target.steps,
         )
     )
 
@@ -110,6 +119,7 @@ def target_of(entry: bytes | msgspec.Raw, host: str, rank: int) -> Target | None
             fields.visits,
             fields.deferred,
             fields.request,
+            fields.steps,
         )
     except (*UNREADABLE, ValueError):
         return None

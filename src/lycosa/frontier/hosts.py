@@ -20,7 +20,7 @@ from lycosa.clock import Clock
 from lycosa.frontier.assignment import Assignment
 from lycosa.frontier.host import NOBODY, Host
 from lycosa.frontier.records import HostRecord, State, due_key, due_of, encode_host, readable_host, waiting_key
-from lycosa.frontier.rules import RANKS, WAITING_RANK, FrontierRules
+from lycosa.frontier.rules import FIRST_RANK, RANKS, WAITING_RANK, FrontierRules
 from lycosa.frontier.spacing import Spacing
 from lycosa.frontier.tables import HOSTS, PARKED, POISONED, WAITING, Batch, Tables
 from lycosa.model import MAX_DOUBT, Settlement
@@ -231,15 +231,19 @@ class HostTable:
                 batch.delete(PARKED, key)
                 self._state.parked_at_ease -= not key[-1]
 
-    async def activate(self, batch: HostBatch, now: float) -> None:
-        """Fill the free places with waiting hosts, drawn by rank: high classes first, none starves."""
+    async def activate(self, batch: HostBatch, now: float, *, only_first: bool = False) -> None:
+        """Fill the free places with waiting hosts, drawn by rank: high classes first, none starves.
+
+        `only_first`: those that have something of the first rank, since nothing else may be leased.
+        """
         # What is activated does not change this: it is either not dry already, or of what waits for that.
         is_dry = self._idle[WAITING_RANK] > 0 and self.is_dry(now)
+        last = FIRST_RANK + 1 if only_first else WAITING_RANK
         for _ in range(MAX_MOVES):
-            can_start = any(self._idle[:WAITING_RANK]) or (is_dry and self._idle[WAITING_RANK])
+            can_start = any(self._idle[:last]) or (is_dry and not only_first and self._idle[WAITING_RANK])
             if self._is_full() or not can_start:
                 return
-            if not (host := await self._draw(batch)):
+            if not (host := await self._draw(batch, last)):
                 continue
             self._idle[host.record.waiting[0]] -= 1
             self._resting.pop(host.record.name)
@@ -250,9 +254,9 @@ class HostTable:
             else:
                 self.stand_ready(host)
 
-    async def _draw(self, batch: HostBatch) -> Host | None:
+    async def _draw(self, batch: HostBatch, last: int) -> Host | None:
         """The first waiting host of a rank that is drawn by weight; None if what was found does not wait any more."""
-        ranks = [rank for rank, hosts in enumerate(self._idle[:WAITING_RANK]) if hosts] or [WAITING_RANK]
+        ranks = [rank for rank, hosts in enumerate(self._idle[:last]) if hosts] or [WAITING_RANK]
         rank = self._random.choices(ranks, [_weight(rank) for rank in ranks])[0] if len(ranks) > 1 else ranks[0]
         drawn = self._drawn[rank]
         if not drawn:
@@ -270,8 +274,10 @@ class HostTable:
         host = self.get(name)
         return host if host.record.waiting == key and not host.is_active else None
 
-    def _can_start(self, now: float) -> bool:
+    def _can_start(self, now: float, *, only_first: bool) -> bool:
         """Whether some host that waits may become active."""
+        if only_first:
+            return self._idle[FIRST_RANK] > 0
         return any(self._idle[:WAITING_RANK]) or (self._idle[WAITING_RANK] > 0 and self.is_dry(now))
 
     def _leave_waiting(self, batch: HostBatch, host: Host) -> None:
@@ -405,9 +411,9 @@ class HostTable:
         self._lines[name] = until = max(self._lines.get(name, 0.0), now + gap * LINE_HOSTS / 2) + gap
         return until
 
-    def next_at(self, worker: int | None = None) -> float | None:
+    def next_at(self, worker: int | None = None, *, only_first: bool = False) -> float | None:
         """When a host of this worker (None: of any) may be ready without further news; not later than the truth."""
-        if not self._is_full() and self._can_start(self._clock()):
+        if not self._is_full() and self._can_start(self._clock(), only_first=only_first):
             return self._clock()
         heaps = self._ready.values() if worker is None else [self._ready.get(worker, [])]
         moments = [heap[0][0] for heap in heaps if heap]
@@ -415,11 +421,17 @@ class HostTable:
             moments.append(self._next_parked_at)
         return min(moments, default=None)
 
-    def are_all_in_trouble(self) -> bool:
-        """Whether every host that has something queued rests because of failures or an unreadable robots.txt."""
+    def are_all_in_trouble(self, *, only_first: bool = False) -> bool:
+        """Whether every host that has something queued rests because of failures or an unreadable robots.txt.
+
+        `only_first`: every one that has something of the first rank. Whoever rests for long counts as in trouble then.
+        """
+        now = self._clock()
+        if only_first:
+            first = [host for host in self._active.values() if host.rank == FIRST_RANK]
+            return not self._idle[FIRST_RANK] and all(host.is_in_trouble(now) for host in first)
         if any(self._idle) or self._state.parked_at_ease:
             return False
-        now = self._clock()
         return all(host.is_in_trouble(now) for host in self._active.values())
 
 

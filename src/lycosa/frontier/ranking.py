@@ -48,7 +48,7 @@ class Ranking:
     def settled(self, target: Target, settlement: Settlement) -> tuple[Settlement, list[Target]]:
         """A settlement with its discovered targets in their classes, and which of those have risen."""
         importance, outcome = self._importance, settlement.outcome
-        if importance is None or settlement.deferred or not target.fingerprint:
+        if importance is None or settlement.deferred or not target.fingerprint or target.kind is Kind.REQUISITE:
             return settlement, []
         if outcome not in _GIVING:
             if outcome is not OutcomeKind.UNCHANGED:

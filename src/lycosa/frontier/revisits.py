@@ -181,7 +181,7 @@ class Revisits:
 
     def may_lease(self, target: Target, now: float) -> bool:
         """Whether the budget lets a target be visited now: what was visited before has paid already."""
-        if not self.is_charged or target.visits or target.kind in (Kind.ROBOTS, Kind.PROBE):
+        if not self.is_charged or target.visits or target.kind in (Kind.ROBOTS, Kind.PROBE, Kind.REQUISITE):
             return True
         self._refill(now)
         return self._schedule.left >= _ENOUGH
@@ -297,6 +297,9 @@ class Revisits:
 
     def _pause(self, record: HostRecord, row: History) -> tuple[float, float] | None:
         """How long a URL rests until it is looked at, and how long probably until it is visited; None: for good."""
+        if row.kind is Kind.REQUISITE:
+            # Of pages that change: their requisites have other names then, mostly.
+            return None
         if is_gone(row):
             return self._rules.forget_seconds, 0.0
         match row.outcome:

@@ -45,15 +45,15 @@ MAX_ORIGINS_PER_HOST = 32
 LOST_ROBOTS_SECONDS = 300.0
 # A page of which so many workers died is not read again.
 MAX_CRASHES = 2
-# Ranks order the front queues: 0 for robots.txt asked on behalf of another host, then class 10 down to 1, behind them
-# what is in doubt, and last what waits until nothing else is left.
+# Ranks order the front queues: 0 for requisites, and for robots.txt asked on behalf of another host; then class 10 down
+# to 1, behind them what is in doubt, and last what waits until nothing else is left.
 _CLASSES = MAX_PRIORITY - MIN_PRIORITY + 1
 RANKS = 1 + _CLASSES + MAX_DOUBT + 1
 WAITING_RANK = RANKS - 1
-FIRST_CLASS_RANK, LAST_CLASS_RANK = 1, _CLASSES
+FIRST_RANK, FIRST_CLASS_RANK, LAST_CLASS_RANK = 0, 1, _CLASSES
 _LAST_CLASS = 1 + MAX_PRIORITY
 # A member of an enumeration is found by a call: this is asked for every link.
-_ROBOTS = Kind.ROBOTS
+_PAGE, _FIRST = Kind.PAGE, (Kind.ROBOTS, Kind.REQUISITE)
 
 
 class FrontierRules(msgspec.Struct, frozen=True):
@@ -122,9 +122,9 @@ class OriginState(msgspec.Struct, array_like=True, omit_defaults=True, gc=False)
 
 def rank_of(target: Target) -> int:
     """Where a target stands among those of its host: the smaller the sooner."""
-    if target.kind is _ROBOTS:
-        # Before everything else: other hosts wait for it, and it needs no permission.
-        return 0
+    if target.kind is not _PAGE and target.kind in _FIRST:
+        # Before everything else: other hosts wait for a robots.txt; and a page that is kept is whole before the next.
+        return FIRST_RANK
     if target.deferred:
         return min(_CLASSES + target.deferred, WAITING_RANK)
     priority = target.priority
@@ -264,6 +264,7 @@ def history_of(target: Target, settlement: Settlement, now: float, due: float | 
         group=settlement.group,
         request=target.request,
         text=settlement.text,
+        kind=target.kind if target.kind is Kind.REQUISITE else Kind.PAGE,
     )
 
 
@@ -272,8 +273,9 @@ Which = Callable[[History], bool]
 
 
 def is_for_revisit(past: History) -> bool:
-    """Whether a revisit asks for it: pages, and what may be one by now."""
-    return past.outcome.is_page or past.outcome in (OutcomeKind.FAILED, OutcomeKind.CRASHED)
+    """Whether a revisit asks for it: pages with their requisites, and what may be one by now."""
+    is_requisite = past.outcome is OutcomeKind.READ and past.kind is Kind.REQUISITE
+    return past.outcome.is_page or is_requisite or past.outcome in (OutcomeKind.FAILED, OutcomeKind.CRASHED)
 
 
 def is_sitemap(past: History) -> bool:
@@ -287,7 +289,7 @@ def visited_target(past: History, fingerprint: bytes) -> Target:
         past.url,
         host_of_origin(origin_of(past.url)),
         fingerprint,
-        Kind.SITEMAP if is_sitemap(past) else Kind.PAGE,
+        Kind.SITEMAP if is_sitemap(past) else past.kind,
         depth=past.depth,
         referrer=past.referrer,
         visits=past.visits,

@@ -133,7 +133,7 @@ class Scheduler:
             has_woken = await self._revisits.wake(batch, now) > 0 if self._taking.may_lease() else False
             # Written before anything else is read: who waits is looked up in the table.
             woken, batch = self._write_any(batch), HostBatch()
-            await self._hosts.activate(batch, now)
+            await self._hosts.activate(batch, now, only_first=self._taking.is_completing)
             leases = await self._taking.take(batch, worker, limit, now)
             written = self._write_any(batch)
         await woken
@@ -187,11 +187,11 @@ class Scheduler:
         await written
 
     def is_finished(self) -> bool:
-        """Nothing is queued, leased or delayed here, or the page limit is reached and no lease is out."""
+        """Nothing is queued, leased or delayed here; or the page limit is reached, no lease is out, pages are whole."""
         if self.leases or self._state.paused or (self._revisits.is_on and self._taking.may_lease()):
             return False
         counts = self._backlog.counts
-        return not self._taking.may_lease() or counts["queued"] + counts["delayed"] == 0
+        return self._taking.is_over or counts["queued"] + counts["delayed"] == 0
 
     # ---- the rest of the interface
 
@@ -290,20 +290,24 @@ class Scheduler:
     def next_at(self, worker: int) -> float | None:
         """When there may be something to do for a worker, if only to end a lease."""
         oldest = self.leases.oldest()
-        work_at = self.next_work_at(worker) if self._taking.may_lease() else None
+        work_at = None if self._taking.is_over else self.next_work_at(worker)
         return _first(oldest.expires_at if oldest else None, work_at)
 
     def next_work_at(self, worker: int) -> float | None:
         """When there may be something to lease, if the page limit lets it."""
         if self._state.paused:
             return None
-        return _first(self._backlog.next_delayed_at, self._hosts.next_at(worker), self._revisits.next_at())
+        hosts_at = self._hosts.next_at(worker, only_first=self._taking.is_completing)
+        return _first(self._backlog.next_delayed_at, hosts_at, self._revisits.next_at())
 
     def idle_until(self) -> float | None:
         """When the next retry or back-off ends, if nothing else is left to do; None while there is work."""
-        if self.leases or self._revisits.is_on or self._state.paused or not self._hosts.are_all_in_trouble():
+        only_first = self._taking.is_completing
+        if self.leases or self._revisits.is_on or self._state.paused:
             return None
-        moment = _first(self._backlog.next_delayed_at, self._hosts.next_at())
+        if not self._hosts.are_all_in_trouble(only_first=only_first):
+            return None
+        moment = _first(self._backlog.next_delayed_at, self._hosts.next_at(only_first=only_first))
         # Something is queued that no host knows of: its record was lost, and nothing will bring it back.
         is_stranded = moment is None and self._backlog.counts["queued"] > 0
         return math.inf if is_stranded else moment

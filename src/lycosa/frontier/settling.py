@@ -126,6 +126,7 @@ class Settling:
         if settlement.outcome is OutcomeKind.STORED and settlement.digest:
             self._contents.keep(batch, settlement.digest, target.url)
         counts["fetched_bytes"] += settlement.body_bytes
+        counts["requisites"] += target.kind is Kind.REQUISITE and settlement.outcome is OutcomeKind.READ
         self._note_site(batch, settlement)
         counts["beyond"] += settlement.beyond
         self._leave_out(batch, settlement, now, fresh)
@@ -184,7 +185,7 @@ class Settling:
             pause = self._close_origin(held, settlement, pause, now)
         standing = pause.standing
         record.failures, record.refusals, record.slowdown = standing.failures, standing.refusals, standing.slowdown
-        _note_kin(record, kin, settlement, has_failed=pause.has_failed)
+        _note_kin(record, kin if target.kind is Kind.PAGE else None, settlement, has_failed=pause.has_failed)
         if pause.is_ban or not standing.failures:
             record.ban = settlement.reason if pause.is_ban else NO_REASON
         record.delay_seconds = pause.seconds
@@ -223,6 +224,9 @@ def _note_kin(record: HostRecord, kin: int | None, settlement: Settlement, *, ha
 
 def _tells_kin(record: HostRecord, target: Target, settlement: Settlement) -> bool:
     """Whether the kind of a URL matters: if it failed; of pages a sample is enough, since each costs 10 µs."""
+    if target.kind is Kind.REQUISITE:
+        # A page that names files which are not there says nothing of its host.
+        return settlement.outcome is OutcomeKind.FAILED
     if target.kind is not Kind.PAGE:
         return False
     is_sample = record.pages < SAMPLED_AT_FIRST or record.pages % SAMPLED_EVERY == 0 or record.failing

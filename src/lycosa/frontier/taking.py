@@ -30,6 +30,8 @@ MAX_VERSIONS = 50_000
 MAX_TOGETHER = 512
 # What one look at a host passes over because it is poisoned or set aside.
 MAX_PASSED_OVER = 256
+# What is leased though the page limit is reached: a page that is kept is whole.
+_WHATEVER_THE_LIMIT = (Kind.REQUISITE, Kind.ROBOTS)
 # Until an operator takes a block back: the end of the year 9998.
 FAR_AWAY = 253_370_764_800.0
 # Hosts that wait for the budget look again one after the other, but not later than after so many visits.
@@ -105,10 +107,20 @@ class Taking:
         """Whether the page limit lets anything be leased."""
         return not self._limit.is_reached(self._backlog.pages, self._leases.pages)
 
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more is leased: the page limit is reached, and the pages have all that they need."""
+        return not self.may_lease() and not self._backlog.counts["requisites_queued"]
+
+    @property
+    def is_completing(self) -> bool:
+        """Whether nothing is leased but what kept pages need: the page limit is reached."""
+        return not self.may_lease() and self._backlog.counts["requisites_queued"] > 0
+
     async def take(self, batch: HostBatch, worker: int, limit: int, now: float) -> list[Lease]:
         leases: list[Lease] = []
         hosts = 0
-        if not limit or not self.may_lease():
+        if not limit or self.is_over:
             return leases
         likely = self._hosts.next_ready(worker, now, limit)
         await self._backlog.load_heads(likely, now)
@@ -117,11 +129,15 @@ class Taking:
             run = await self._run(batch, host, worker, now, MAX_TOGETHER - len(leases))
             leases += run
             hosts += bool(run)
-            if hosts == limit or not self.may_lease():
+            if hosts == limit or self.is_over:
                 break
         # Only now: within the loop they would come again at once.
+        may_lease = self.may_lease()
         for host in self._withheld:
-            self._hosts.stand_ready(host)
+            if may_lease or host.leased:
+                self._hosts.stand_ready(host)
+            else:
+                self._hosts.hold_back(batch, host)
         self.was_withheld = bool(self._withheld)
         self._withheld.clear()
         for place, host in enumerate(self._unpaid):
@@ -182,6 +198,9 @@ class Taking:
             return None
         spot: Spot | None
         spot, target = first
+        if target.kind not in _WHATEVER_THE_LIMIT and not self.may_lease():
+            self._withheld.append(host)
+            return None
         if target.kind is not Kind.ROBOTS:
             state = record.origins.get(origin_of(target.url))
             if state is None or state.expires_at <= now:

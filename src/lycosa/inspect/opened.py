@@ -20,7 +20,7 @@ from lycosa.settings import Settings
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.mirror import MirroredFolder
 from lycosa.store.objects import ObjectPlace, Objects
-from lycosa.url.canonical import ParsedUrl, parse_seeds
+from lycosa.url.canonical import SCHEMES, ParsedUrl, parse_seeds
 
 
 class OpenedCrawl(NamedTuple):
@@ -51,7 +51,9 @@ def _opened_frontier(address: str) -> Iterator[OpenedCrawl]:
     with closing(view):
         assert view.agreed is not None, "machines that share a crawl agree on it"
         agreed, seeds = view.agreed
-        yield OpenedCrawl(None, settings.from_values({**agreed, "frontier": address}), parse_seeds(seeds), view)
+        yield OpenedCrawl(
+            None, settings.from_values({**agreed, "frontier": address}), parse_seeds(seeds, SCHEMES), view
+        )
 
 
 @contextmanager

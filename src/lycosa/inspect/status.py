@@ -156,7 +156,7 @@ def _state(crawl: OpenedCrawl, counts: Counts, paused: str, *, is_running: bool)
         return "running"
     if crawl.folder and crawl.folder.journals():
         return "interrupted: it did not end by itself; the same command goes on, and nothing is lost"
-    if settings.max_pages and counts.pages >= settings.max_pages:
+    if settings.max_pages and counts.pages >= settings.max_pages and not counts.requisites_queued:
         return f"finished: it reached its limit of {settings.max_pages:,} pages"
     if not counts.known:
         return "not begun"

@@ -72,6 +72,9 @@ class Traces:
         for fingerprint in (moved, own):
             if past := self.past_of(fingerprint):
                 return past, fingerprint
+        shown = self._fingerprinter.of_requisite(self.link.url)
+        if not self.is_known(own) and self.is_known(shown):
+            return self.past_of(shown), shown
         return None, own
 
     def past_of(self, fingerprint: bytes) -> History | None:

@@ -16,7 +16,7 @@ from lycosa.inspect.reasons import sentence_of
 from lycosa.inspect.status import waits_for
 from lycosa.inspect.traces import Source, Traces, Waiting
 from lycosa.inspect.wording import duration, moment, until
-from lycosa.model import Crash, History, Note, OutcomeKind, Refusal
+from lycosa.model import Crash, History, Kind, Note, OutcomeKind, Refusal
 from lycosa.policy.freshness import freshness, value
 from lycosa.policy.region import RegionRules
 from lycosa.robots.match import RobotsMatcher
@@ -24,7 +24,7 @@ from lycosa.robots.parse import path_and_query
 from lycosa.robots.verdict import RobotsKind
 from lycosa.settings import Settings
 from lycosa.site_rules import SiteTable, in_words
-from lycosa.url.canonical import ParsedUrl, Rejection, UrlLimits, parse_seed
+from lycosa.url.canonical import ANY_SCHEME, WEB, ParsedUrl, Rejection, UrlLimits, parse_seed
 from lycosa.url.scope import Verdict
 
 # What the figures behind a refusal by the rules against endless sites are called.
@@ -34,6 +34,7 @@ _TRAP_RULES: dict[str, str] = {
     Refusal.ENDLESS: "so far",
     Refusal.BARREN: "so far",
 }
+_SHOWN_BY = "a page that needs it to be shown; on any host, and beside the page limit"
 _KILLERS = frozenset({Crash.CPU, Crash.KILLED, Crash.EXITED})
 
 
@@ -50,7 +51,12 @@ class Answer(msgspec.Struct):
 def explain(crawl: OpenedCrawl, text: str, now: float) -> Answer:
     """What became of a URL in a crawl."""
     settings = crawl.settings
-    parsed = parse_seed(text, UrlLimits(settings.max_url_length, settings.max_path_depth))
+    limits = UrlLimits(settings.max_url_length, settings.max_path_depth, schemes=WEB.union(settings.schemes))
+    parsed = parse_seed(text, limits)
+    if parsed is Rejection.SCHEME and isinstance(named := parse_seed(text, ANY_SCHEME), ParsedUrl):
+        # Where it was met, it was refused; and is known as that.
+        answer = _Inquiry(crawl, named, now).answer()
+        return answer if answer.state == "refused" else _rejected(settings, text, parsed)
     if not isinstance(parsed, ParsedUrl):
         return _rejected(settings, text, parsed)
     answer = _Inquiry(crawl, parsed, now).answer()
@@ -117,6 +123,8 @@ class _Inquiry:
                 sentence = "It was visited, and redirects to another URL."
             case OutcomeKind.REFUSED:
                 sentence = f"It was not requested: {self._reason(past)}."
+            case OutcomeKind.READ if past.kind is Kind.REQUISITE:
+                sentence = "It was fetched since a page that is kept needs it to be shown, not as a page."
             case OutcomeKind.READ:
                 sentence = "It was read for what it lists, not as a page."
             case OutcomeKind.FAILED:
@@ -129,7 +137,7 @@ class _Inquiry:
         if past.outcome is OutcomeKind.REFUSED:
             answer.facts += self._refusal_facts(past)
         answer.facts += self._schedule_facts(past)
-        if not self._link.in_scope:
+        if not self._link.in_scope and past.kind is not Kind.REQUISITE:
             answer.facts.append(("scope", f"{self._link.verdict.value}; it was reached by a redirect"))
         return answer
 
@@ -160,7 +168,8 @@ class _Inquiry:
             ("status", str(past.status) if past.status else ""),
             ("duplicate of", past.original),
             ("redirect", f"to {past.detail}" if past.reason == Note.MOVED else ""),
-            ("note", sentence_of(past.reason, past.detail) if past.outcome is OutcomeKind.READ else ""),
+            ("note", sentence_of(past.reason, past.detail) if _has_note(past) else ""),
+            ("fetched for", _SHOWN_BY if past.kind is Kind.REQUISITE else ""),
             ("given up", f"{MAX_CRASHES} workers died while they read it" if _has_killed(past) else ""),
             ("depth", f"{past.depth} of at most {self._settings.max_depth}"),
             ("found on", past.referrer or "nowhere: it is a seed"),
@@ -220,6 +229,10 @@ class _Inquiry:
             opened = ", ".join(self._settings.open_networks) or "none beside the public ones"
             facts = [("address", address), ("open networks", opened), ("to open one", "--open-network CIDR")]
             return [(label, value) for label, value in facts if value]
+        if past.reason == Refusal.SCHEME:
+            return [("schemes", ", ".join(self._settings.schemes))]
+        if past.reason == Refusal.ROOTS:
+            return [("file_roots", ", ".join(self._settings.file_roots) or "none")]
         return self._robots_facts()
 
     def _robots_facts(self) -> list[tuple[str, str]]:
@@ -251,6 +264,7 @@ class _Inquiry:
             ("class", f"{target.priority} of 10"),
             ("depth", f"{target.depth} of at most {self._settings.max_depth}"),
             ("found on", target.referrer or "nowhere: it is a seed"),
+            *([("fetched for", _SHOWN_BY)] if target.kind is Kind.REQUISITE else []),
             *self._aside_facts(),
         ]
         if due:
@@ -357,6 +371,11 @@ class _Inquiry:
             return self._new("failed", sentence, [*facts, *self._aside_facts()])
         facts.append(("used until", moment(state.expires_at)))
         return self._new("read", "It was read for its rules, and is read again once they are older than that.", facts)
+
+
+def _has_note(past: History) -> bool:
+    """Whether there is more to tell of what was read."""
+    return past.outcome is OutcomeKind.READ and past.kind is not Kind.REQUISITE
 
 
 def _has_killed(past: History) -> bool:

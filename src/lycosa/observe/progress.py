@@ -155,6 +155,8 @@ class CrawlSummary(msgspec.Struct, frozen=True):
     missed_seeds: list[MissedSeed] = []
     left_out: list[LeftOut] = []
     beyond: int = 0  # links that lie deeper than max_depth
+    requisites: int = 0  # files that pages need to be shown, where those are fetched
+    requisites_queued: int = 0
     robots_ignored: list[str] = []  # hosts whose robots.txt was not obeyed
 
     def show(self) -> None:
@@ -170,6 +172,9 @@ class CrawlSummary(msgspec.Struct, frozen=True):
             f"  stored {self.stored:,} · duplicate {self.duplicate:,} · unchanged {self.unchanged:,} · "
             f"moved {self.moved:,} · refused {self.refused:,} · failed {self.failed:,} · crashed {self.crashed:,}"
         )
+        if self.requisites or self.requisites_queued:
+            left = f", {self.requisites_queued:,} more are queued" if self.requisites_queued else ""
+            console.print(f"  and {self.requisites:,} files that these pages need to be shown{left}")
         if self.reasons:
             console.print("  why visits of this run gave nothing, each try counted:")
         for each in self.reasons[:MAX_SHOWN]:
@@ -254,6 +259,8 @@ def summary(
         "known",
         "fetched_bytes",
         "beyond",
+        "requisites",
+        "requisites_queued",
     ]
     return CrawlSummary(
         ending=ending.value,

@@ -6,6 +6,7 @@ from lycosa.model import Page
 from lycosa.page.content import Content, content_of
 from lycosa.page.directives import NO_DIRECTIVES, Directives
 from lycosa.page.reading import MAX_HEADINGS_CHARS, PageLimits
+from lycosa.page.requisites import requisites_of_html
 from lycosa.page.selected import links_within
 from lycosa.site_rules import NO_RULES, SiteTable
 
@@ -33,8 +34,10 @@ class HtmlReader:
         head, links, text, headings, is_too_large, found = read(html, self._limits, self._agent)
         content = _NO_CONTENT if found is None else content_of(found, html, url, self._sites)
         directives |= head.directives
-        if selectors := self._sites.of(url).links:
-            links = links_within(html, links, selectors)
+        rules = self._sites.of(url)
+        if rules.links:
+            links = links_within(html, links, rules.links)
+        is_shown_whole = self._limits.requisites if rules.requisites is None else rules.requisites
         max_chars, max_links = self._limits.max_text_chars, self._limits.max_links
         return Page(
             title=head.title or content.title,
@@ -57,4 +60,5 @@ class HtmlReader:
             headings=headings[:MAX_HEADINGS_CHARS],
             author=content.author,
             published=content.published,
+            requisites=requisites_of_html(html, self._limits.max_requisites) if is_shown_whole else [],
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal
 
 SEED = 10
-SITEMAP = 9
+SITEMAP = REQUISITE = 9
 ORDINARY = 5
 
 Order = Literal["breadth", "depth", "best"]

@@ -16,7 +16,7 @@ from lycosa.render.browser import Browser, Shown
 from lycosa.render.lessons import Lessons, has_gained
 from lycosa.render.need import has_scripts, need_of
 from lycosa.render.requests import MEDIA_KINDS, PLAIN_KINDS, Fetch, PageRequests, SharedFiles
-from lycosa.url.canonical import NO_LIMITS, ParsedUrl, parse
+from lycosa.url.canonical import FETCHED, ParsedUrl, parse
 
 Mode = Literal["never", "auto", "always"]
 # A page whose browser was ended for another's sake is shown once more; so is one that waited for its many files until
@@ -142,6 +142,7 @@ def together(fetched: Page, rendered: Page, jumps: Sequence[str] = ()) -> Page:
     page = msgspec.structs.replace(
         rendered,
         links=rendered.links + [link for link in fetched.links if link.href not in hrefs],
+        requisites=list(dict.fromkeys([*rendered.requisites, *fetched.requisites])),
         canonical=rendered.canonical or fetched.canonical,
         refresh=rendered.refresh or fetched.refresh,
         charset=fetched.charset,
@@ -161,6 +162,6 @@ def led_on(page: Page, jumps: Sequence[str]) -> Page:
 
 
 def _parsed(url: str) -> ParsedUrl:
-    parsed = parse(url, None, NO_LIMITS)
+    parsed = parse(url, None, FETCHED)
     assert isinstance(parsed, ParsedUrl), "what was fetched is a URL"
     return parsed

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from lycosa.errors import FolderInUse, SettingsError
 from lycosa.store.files import OPEN, maker_of
-from lycosa.url.canonical import ParsedUrl, parse_seeds
+from lycosa.url.canonical import SCHEMES, ParsedUrl, parse_seeds
 
 WARC = ".warc.gz"
 PARQUET = ".parquet"
@@ -115,7 +115,7 @@ class CrawlFolder:
             raise SettingsError(f"{self.seeds}: the seeds of this crawl cannot be read: {error}") from None
         if not lines:
             raise SettingsError(f"{self.seeds}: the seeds of this crawl are gone; write them anew, one URL a line")
-        return parse_seeds(lines)
+        return parse_seeds(lines, SCHEMES)
 
     def has_pages(self) -> bool:
         """Whether anything was stored here."""

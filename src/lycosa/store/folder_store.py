@@ -25,7 +25,7 @@ from lycosa.store.journal import Journal, JournalRow
 from lycosa.store.logbook import note
 from lycosa.store.parts import part_kept
 from lycosa.store.tables import MAX_BUFFER_BYTES, RowBatch, TablePart
-from lycosa.store.warc import WarcWriter
+from lycosa.store.warc import WarcWriter, is_kept
 
 _log = logging.getLogger(__name__)
 NO_LINKS = Links([], [], [])
@@ -77,7 +77,7 @@ class FolderStore:
         self._refuse_if_broken()
         try:
             sheet = self._writable()
-            if response is not None:
+            if response is not None and is_kept(response):
                 # Of a rendered page it is the digest of what the browser made of the body.
                 digest = "" if response.rendering else visit.digest
                 file, offset, length = self._warc.append(response, visit.fetched_at, digest)

@@ -25,6 +25,7 @@ _BLANK_LINE = re.compile(rb"\r?\n\r?\n")
 _RENAMED = re.compile(rb"(?m)^X-Crawler-Transfer-Encoding:")
 _STATUS = re.compile(rb"\S+ +(\d{3})(?!\d)")
 _CONTROLS = dict.fromkeys([*range(32), 127], " ")
+_UNKNOWN_TYPE = "application/octet-stream"
 MAX_BODY_BYTES = 256 * 1024 * 1024
 
 
@@ -52,6 +53,16 @@ class Record(msgspec.Struct, frozen=True):
     @property
     def kind(self) -> str:
         return self.headers.get("warc-type", "")
+
+    @property
+    def is_own_resource(self) -> bool:
+        """Whether it is a file that a visit brought, and not what a browser was given for a page."""
+        return self.kind == "resource" and "warc-concurrent-to" not in self.headers
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether it is what a visit brought."""
+        return self.kind in ("response", "revisit") or self.is_own_resource
 
     @property
     def url(self) -> str:
@@ -82,6 +93,8 @@ def read_response(
 
 def complete(folder: CrawlFolder, record: Record, max_body_bytes: int = MAX_BODY_BYTES) -> Response:
     """The exchange a record tells of, with the payload of the original if it is a revisit; raises `RecordLost`."""
+    if record.is_own_resource:
+        return _response_of_resource(record, max_body_bytes)
     head, payload = split_block(record.block)
     if original := original_of(folder, record):
         payload = split_block(original.block)[1]
@@ -143,6 +156,25 @@ def response_of(record: Record, head: bytes, payload: bytes, max_body_bytes: int
         seconds=0.0,
         # On a revisit it says only that the payload lies elsewhere.
         truncated="" if record.kind == "revisit" else record.headers.get("warc-truncated", ""),
+    )
+
+
+def _response_of_resource(record: Record, max_body_bytes: int) -> Response:
+    """A file that came by a protocol without heads."""
+    kind, body = record.headers.get("content-type", ""), record.block[:max_body_bytes]
+    return Response(
+        url=record.url,
+        status=200,
+        headers=[("content-type", "" if kind == _UNKNOWN_TYPE else kind)],
+        body=body,
+        raw_body=body,
+        head=b"",
+        request_head=b"",
+        address=record.headers.get("warc-ip-address", ""),
+        protocol=record.url.partition(":")[0],
+        started_at=moment(record.headers.get("warc-date", "")),
+        seconds=0.0,
+        truncated=record.headers.get("warc-truncated", ""),
     )
 
 

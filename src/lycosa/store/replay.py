@@ -23,7 +23,7 @@ def write_replay(folder: CrawlFolder, out: Path, left_out: Set[tuple[str, int]] 
         _keyed(cdxj_line(record))
         for path in folder.warc_files()
         for record in records(path)
-        if record.kind in ("response", "revisit") and record.url and (record.file, record.offset) not in left_out
+        if record.is_answer and record.url and (record.file, record.offset) not in left_out
     )
     indexes = out / "indexes"
     indexes.mkdir(parents=True)

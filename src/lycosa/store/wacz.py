@@ -123,15 +123,18 @@ def _rfc3339(at: float) -> str:
 
 def _index_lines(path: Path) -> Iterator[bytes]:
     for record in records(path):
-        if record.kind in ("response", "revisit") and record.url:
+        if record.is_answer and record.url:
             yield cdxj_line(record)
 
 
 def cdxj_line(record: Record) -> bytes:
-    """The line of the index for a response or revisit record."""
-    head = split_block(record.block)[0]
-    headers = dict(reversed(header_lines(head)))  # of two equal headers the first counts
-    words = head.split(b"\n", 1)[0].split(None, 2)
+    """The line of the index for a response, a revisit, or a file that came by itself."""
+    if record.is_own_resource:
+        headers, words = record.headers, [b"", b"200"]
+    else:
+        head = split_block(record.block)[0]
+        headers = dict(reversed(header_lines(head)))  # of two equal headers the first counts
+        words = head.split(b"\n", 1)[0].split(None, 2)
     media_type = headers.get("content-type", "").partition(";")[0].strip()
     fields = {
         "url": record.url,

@@ -26,6 +26,10 @@ from lycosa.version import VERSION
 IDENTICAL = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 
+# Their files are kept as resources, and not as responses.
+HEADLESS = frozenset(("ftp", "file"))
+UNKNOWN_TYPE = "application/octet-stream"
+
 # Level 1 of isal takes 64 µs for 25 KB of HTML; level 2 saves 2 % of the disk for 8 % more time, level 0 costs 32 %.
 _LEVEL = 1
 # A request is too short to earn Huffman tables of its own: 3 µs and 555 bytes instead of 13 µs and 404.
@@ -94,6 +98,9 @@ class WarcWriter:
         """
         file = self._writable()
         at = microseconds(fetched_at)
+        if is_headless(response):
+            record = plain_record(response, Exchange(clean_uri(response.url), date(at), *_record_ids()))
+            return Location(self._name, file.append(record), len(record))
         about = Exchange(clean_uri(response.url), date(at), *_record_ids())
         digest = payload_digest(response, body_digest)
         may_be_shared = _may_be_shared(response)
@@ -211,13 +218,37 @@ def _resource_record(resource: Response, about: Exchange) -> bytes:
         f"WARC-Type: resource\r\nWARC-Record-ID: {_record_ids()[0]}\r\n"
         f"WARC-Date: {date(microseconds(resource.started_at))}\r\nWARC-Target-URI: {clean_uri(resource.url)}\r\n"
         f"WARC-Concurrent-To: {about.response_id}\r\n"
-        f"Content-Type: {clean_value(resource.header('content-type')) or 'application/octet-stream'}\r\n"
+        f"Content-Type: {clean_value(resource.header('content-type')) or UNKNOWN_TYPE}\r\n"
     )
     if resource.address:
         fields += f"WARC-IP-Address: {clean_value(resource.address)}\r\n"
     if resource.truncated:
         fields += f"WARC-Truncated: {clean_value(resource.truncated)}\r\n"
     return _member(fields, resource.body)
+
+
+def is_headless(response: Response) -> bool:
+    """Whether a response came by a protocol that has no heads: it is kept as the file it is."""
+    return response.protocol in HEADLESS
+
+
+def is_kept(response: Response) -> bool:
+    """Whether a response has a record: of protocols without heads, what brought nothing has nothing to keep."""
+    return response.protocol not in HEADLESS or response.status == 200
+
+
+def plain_record(response: Response, about: Exchange) -> bytes:
+    """The resource record of a file that came by itself."""
+    fields = (
+        f"WARC-Type: resource\r\nWARC-Record-ID: {about.response_id}\r\nWARC-Date: {about.date}\r\n"
+        f"WARC-Target-URI: {about.uri}\r\nWARC-Payload-Digest: {payload_digest(response)}\r\n"
+        f"Content-Type: {clean_value(response.header('content-type')) or UNKNOWN_TYPE}\r\n"
+    )
+    if response.address:
+        fields += f"WARC-IP-Address: {clean_value(response.address)}\r\n"
+    if response.truncated:
+        fields += f"WARC-Truncated: {clean_value(response.truncated)}\r\n"
+    return _member(fields, response.body)
 
 
 def warcinfo_record(file: str, user_agent: str, at: int) -> bytes:

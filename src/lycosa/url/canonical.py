@@ -15,7 +15,10 @@ import msgspec
 import url as rust_url
 from lycosa.errors import SettingsError
 
-_DEFAULT_PORTS = {"http": 80, "https": 443}
+_DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21}
+# What every crawl fetches, and what one can that is told to.
+WEB = frozenset(("http", "https"))
+SCHEMES = WEB | {"ftp", "file"}
 # Spaces, dot segments and fragments go, so a text longer than the limit may give a URL within it; but not any length.
 _PARSE_FACTOR = 4
 
@@ -36,15 +39,22 @@ class Rejection(Enum):
 
 
 class UrlLimits(msgspec.Struct, frozen=True):
-    """How long and deep a URL may be, and how often a segment may recur in its path; 0 means no limit."""
+    """How long and deep a URL may be, and how often a segment may recur in its path; 0 means no limit.
+
+    And which schemes it may have; None: any that has a host.
+    """
 
     max_length: int = 2048
     max_path_depth: int = 20
     max_repeats: int = 2
+    schemes: frozenset[str] | None = WEB
 
 
 DEFAULT_LIMITS = UrlLimits()
 NO_LIMITS = UrlLimits(max_length=0, max_path_depth=0, max_repeats=0)
+# What was fetched already, and what nobody fetches.
+FETCHED = UrlLimits(max_length=0, max_path_depth=0, max_repeats=0, schemes=SCHEMES)
+ANY_SCHEME = UrlLimits(schemes=None)
 
 
 class ParsedUrl(msgspec.Struct, frozen=True, gc=False):
@@ -95,13 +105,16 @@ def parse_seed(raw: str, limits: UrlLimits = DEFAULT_LIMITS) -> ParsedUrl | Reje
     return parse("http://" + text.lstrip("/"), limits=limits) if parsed is Rejection.RELATIVE else parsed
 
 
-def parse_seeds(texts: Iterable[str]) -> list[ParsedUrl]:
-    """Seeds as URLs; a text that is none is the operator's to mend."""
-    seeds = []
+def parse_seeds(texts: Iterable[str], schemes: Iterable[str] = WEB) -> list[ParsedUrl]:
+    """Seeds as URLs; a text that is none is the operator's to mend. Those of a crawl may have any of `SCHEMES`."""
+    seeds, limits = [], UrlLimits(schemes=WEB.union(schemes))
     for text in texts:
-        parsed = parse_seed(text)
+        parsed = parse_seed(text, limits)
         if not isinstance(parsed, ParsedUrl):
-            raise SettingsError(f"seed {text!r}: {parsed.value}")
+            scheme = text.strip().partition(":")[0].lower()
+            may_be_opened = parsed is Rejection.SCHEME and scheme in SCHEMES
+            hint = f"; name {scheme} among `schemes` to open it" if may_be_opened else ""
+            raise SettingsError(f"seed {text!r}: {parsed.value}{hint}")
         seeds.append(parsed)
     return seeds
 
@@ -120,11 +133,16 @@ def serialise(raw: str, base: str | None = None) -> str | Rejection:
 def fetch_form(serialised: str, limits: UrlLimits = DEFAULT_LIMITS) -> ParsedUrl | Rejection:
     """The fetch form of a WHATWG-serialised URL."""
     if not serialised.startswith(("http://", "https://")):
-        return Rejection.SCHEME
-    path_at = serialised.find("/", 8)  # a serialised http(s) URL always has a host and a path
+        with_host = _other_form(serialised, limits.schemes)
+        if isinstance(with_host, Rejection):
+            return with_host
+        serialised = with_host
+    path_at = path_start(serialised)
     origin = _read_origin(serialised[:path_at])
     if not isinstance(origin, Origin):
         return origin
+    if len(origin.text) < _SHORTEST_ORIGIN:
+        return Rejection.BAD_HOST
     tail = settle_tail(serialised[path_at:])
     text = origin.text + tail
     if 0 < limits.max_length < len(text):
@@ -132,6 +150,29 @@ def fetch_form(serialised: str, limits: UrlLimits = DEFAULT_LIMITS) -> ParsedUrl
     if (tail.count("/") > 2 or limits.max_path_depth < 3) and (rejection := _rejected_path(tail, limits)):
         return rejection
     return ParsedUrl(text, origin.scheme, origin.host, origin.port, origin.text, tail)
+
+
+# The path of a URL is looked for behind so many characters (see `model.origin_of`).
+_SHORTEST_ORIGIN = len("http://a")
+_WITH_HOST = re.compile(r"([a-z][a-z0-9+.-]{1,30})://([^/?#]{3,})(/?)(.*)", re.DOTALL)
+
+
+def _other_form(serialised: str, schemes: frozenset[str] | None) -> str | Rejection:
+    """A URL that is not of the web, as if it were: with a host, and a path. Local files are on `localhost`."""
+    scheme = serialised.partition(":")[0]
+    if schemes is not None and (scheme not in schemes or scheme in WEB):
+        return Rejection.SCHEME
+    if serialised.startswith("file:///"):
+        return "file://localhost" + serialised[len("file://") :]
+    match = _WITH_HOST.fullmatch(serialised)
+    if match is None:
+        return Rejection.SCHEME
+    return Rejection.BAD_HOST if scheme == "file" else f"{scheme}://{match[2]}/{match[4]}"
+
+
+def path_start(url: str) -> int:
+    """Where the path of a URL begins that has a host and a path."""
+    return url.find("/", 8) if url.startswith("http") else url.find("/", url.find("://") + 3)
 
 
 def settle_tail(tail: str) -> str:
@@ -261,13 +302,14 @@ def _reason_unparsed(raw: str) -> Rejection:
 def _read_origin(prefix: str) -> Origin | Rejection:
     """Read `scheme://[userinfo@]host[:port]` as serialised. Userinfo goes: a link must not make us log in."""
     scheme, _, authority = prefix.partition("://")
-    host, port = _split_port(authority.rpartition("@")[2], _DEFAULT_PORTS[scheme])
+    usual = _DEFAULT_PORTS.get(scheme, -1)
+    host, port = _split_port(authority.rpartition("@")[2], usual)
     host = host.removesuffix(".")
     if port == 0:
         return Rejection.BAD_PORT  # allowed by the standard, reached by nobody
     if not _may_exist(host):
         return Rejection.BAD_HOST
-    suffix = "" if port == _DEFAULT_PORTS[scheme] else f":{port}"
+    suffix = "" if port == usual else f":{port}"
     return Origin(scheme, host, port, f"{scheme}://{host}{suffix}")
 
 

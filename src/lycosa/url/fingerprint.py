@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from hashlib import blake2b
 
+from lycosa.url.canonical import path_start
+
 FINGERPRINT_BYTES = 8
 HOST_BYTES = 2
 
@@ -27,7 +29,11 @@ class Fingerprinter:
         """The eight bytes of a dedup key (`scheme://host[:port]/…`)."""
         state = self._keyed.copy()
         state.update(key.encode())
-        return self._host_part(key[: key.find("/", 8)]) + state.digest()
+        return self._host_part(key[: path_start(key)]) + state.digest()
+
+    def of_requisite(self, url: str) -> bytes:
+        """Of a URL as a requisite: by all of it, and apart from the page it may be as well."""
+        return self.fingerprint(f"{url}#requisite")
 
     def host_mark(self, origin: str) -> bytes:
         """With which the fingerprints of all keys of an origin begin."""

@@ -17,6 +17,7 @@ from lycosa.settings import Settings
 from lycosa.site_rules import MAX_HOSTS, NO_RULES, SiteTable, host_of
 from lycosa.url.canonical import (
     DEFAULT_LIMITS,
+    WEB,
     Origin,
     ParsedUrl,
     Rejection,
@@ -96,7 +97,7 @@ class LinkPolicy:
         """How links are decided in a crawl with these settings and seeds."""
         sites = SiteTable(settings.site)
         scope = Scope(seeds, settings.scope, include=settings.include, exclude=settings.exclude, sites=sites)
-        limits = UrlLimits(max_length=settings.max_url_length, max_path_depth=settings.max_path_depth)
+        limits = UrlLimits(settings.max_url_length, settings.max_path_depth, schemes=WEB.union(settings.schemes))
         rules = CanonicalRules.from_names(settings.url_rules)
         return cls(scope, fingerprinter, rules=rules, limits=limits, sites=sites)
 
@@ -108,8 +109,15 @@ class LinkPolicy:
 
     def follow(self, href: str, base: str | None) -> Link:
         """What an href that is not of its own page leads to."""
-        parsed = parse(href, base, self.limits)
+        parsed = self.read(href, base)
         return self.judge(parsed) if isinstance(parsed, ParsedUrl) else _REJECTED[parsed]
+
+    def read(self, href: str, base: str | None) -> ParsedUrl | Rejection:
+        """The URL that an href names. Only a local file leads to another one: what came from a network must not."""
+        parsed = parse(href, base, self.limits)
+        if isinstance(parsed, ParsedUrl) and parsed.scheme == "file" and not (base or "").startswith("file:"):
+            return Rejection.SCHEME
+        return parsed
 
     def key(self, origin: str, tail: str) -> str:
         """The dedup key of a URL in fetch form, by its origin and the rest of it."""
@@ -138,6 +146,10 @@ class LinkPolicy:
             verdict,
             verdict is _IN_SCOPE,
         )
+
+    def is_excluded(self, url: str, host: str) -> bool:
+        """Whether the operator wants a URL left alone, whatever it is fetched for."""
+        return self._scope.is_excluded(url, host)
 
     def verdict(self, url: str, host: str, domain: str) -> Verdict:
         """Whether a URL in fetch form belongs to the crawl."""

@@ -77,6 +77,11 @@ class Scope:
             return Verdict.NOT_INCLUDED
         return _IN_SCOPE
 
+    def is_excluded(self, url: str, host: str) -> bool:
+        """Whether an exclude pattern speaks against a URL, wherever it is."""
+        exclude = (self._extent_of(host) if self._has_own else self._extent).exclude
+        return exclude is not None and bool(exclude.search(url.encode()))
+
     def verdict_on_host(self, host: str, domain: str) -> Verdict | None:
         """What the crawl makes of every URL of a host; None if that depends on the URL."""
         extent = self._extent_of(host) if self._has_own else self._extent

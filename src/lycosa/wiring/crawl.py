@@ -25,7 +25,7 @@ from lycosa.settings import Settings
 from lycosa.site_rules import SiteTable, proxy_of
 from lycosa.store.folder import CrawlFolder, Lock
 from lycosa.store.recover import Parse
-from lycosa.url.canonical import ParsedUrl, parse_seeds
+from lycosa.url.canonical import SCHEMES, ParsedUrl, parse_seeds
 from lycosa.url.fingerprint import Fingerprinter
 from lycosa.url.memo import LinkPolicy
 from lycosa.wiring.machine import raise_descriptor_limit, worker_count
@@ -144,7 +144,7 @@ async def agree(
 
     known_as = joined_before(settings.frontier, folder)
     agreed, urls = await agree_in_store(settings, [seed.url for seed in seeds], asked, known_as)
-    return agreed, parse_seeds(urls)
+    return agreed, parse_seeds(urls, SCHEMES)
 
 
 def seed_targets(settings: Settings, seeds: Sequence[ParsedUrl], crawl_key: bytes) -> list[Target]:

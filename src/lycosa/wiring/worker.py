@@ -17,6 +17,7 @@ from lycosa.crawl.worker import Worker
 from lycosa.fetch.curl import CurlFetcher
 from lycosa.fetch.dns import Resolver
 from lycosa.fetch.gate import AddressGate
+from lycosa.fetch.schemes import FetcherRegistry, SchemeFetcher
 from lycosa.fetch.spacing import RequestSpacing
 from lycosa.hooks import Hooks, load_hooks
 from lycosa.model import Links, Page, Response, Target, Visit
@@ -73,6 +74,22 @@ def make_fetcher(settings: Settings, clock: Clock, is_known: Callable[[str], boo
     )
 
 
+def make_fetchers(settings: Settings, network: CurlFetcher, clock: Clock) -> Fetcher:
+    """Who fetches what: beside the web what the operator has opened."""
+    others: dict[str, SchemeFetcher] = {}
+    if "ftp" in settings.schemes:
+        # Imported where it is wanted, as few crawls want it.
+        from lycosa.fetch.ftp import FtpFetcher
+
+        gate = AddressGate(settings.open_networks)
+        others["ftp"] = FtpFetcher(settings, network, gate, network.spacing, clock)
+    if "file" in settings.schemes:
+        from lycosa.fetch.files import FileFetcher
+
+        others["file"] = FileFetcher(settings.file_roots, settings.max_body_bytes, clock)
+    return FetcherRegistry(network, others) if others else network
+
+
 def make_discovery(settings: Settings, seeds: Iterable[ParsedUrl], crawl_key: bytes) -> Discovery:
     fingerprinter = Fingerprinter(crawl_key)
     rules = DiscoveryRules(
@@ -112,7 +129,7 @@ def make_worker(
     seeds, sites = folder.read_seeds(), SiteTable(settings.site)
     is_known = known_origins((seed.origin for seed in seeds), settings.site) if sites else any_origin
     network = make_fetcher(settings, clock, is_known)
-    fetcher: Fetcher = network
+    fetcher = make_fetchers(settings, network, clock)
     renderer = None
     if renders(settings):
         fetcher, renderer = make_renderer(settings, fetcher, dispatcher, clock)
@@ -136,6 +153,7 @@ def make_worker(
         dispatcher,
         clock,
         max_redirects=settings.max_redirects,
+        max_requisites=settings.max_requisites,
         watchdog=watchdog or NoWatchdog(),
         spaces_addresses=pace_of(settings).address_gap_seconds > 0,
         extraction=Extraction(discovery, sites, hooks),
@@ -183,6 +201,7 @@ def link_follower(settings: Settings, folder: CrawlFolder, crawl_key: bytes) -> 
         page = parser.parse(response.body, response.header("content-type"), directives, url=visit.url)
         if html := response.rendering and response.rendering.html:
             page = together(page, parser.parse(html, RENDERED_TYPE, url=visit.url))
-        return discovery.of_page(Target(visit.url, visit.host, b"", depth=visit.depth), page).new
+        found = discovery.of_page(Target(visit.url, visit.host, b"", depth=visit.depth), page)
+        return [*found.new, *found.requisites]
 
     return follow

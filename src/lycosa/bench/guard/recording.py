@@ -128,7 +128,7 @@ async def record(plan: WebPlan, pages: int) -> Recording:
     robots_cache, fetcher = RobotsCache(dispatcher, AGENT, 86_400.0, 3), RecordedFetcher(plan)
     visitor = Visitor(
         fetcher, robots_cache, judge, page_parser(SETTINGS), discovery, digester(SETTINGS), dispatcher,
-        clock, max_redirects=5, watchdog=NoWatchdog(), spaces_addresses=False,
+        clock, max_redirects=5, max_requisites=0, watchdog=NoWatchdog(), spaces_addresses=False,
         extraction=Extraction(discovery, NO_RULES, Hooks()), hooks=Hooks(),
         logins=Logins(NO_RULES, Path(), fetcher, robots_cache, FREE_PACE, clock),
     )  # fmt: skip

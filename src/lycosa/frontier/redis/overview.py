@@ -103,7 +103,7 @@ class Overview:
         moments = [NOTHING_TO_DO]
         for partition in self._mine.values():
             counts = partition.scheduler.counts()
-            if counts.queued + counts.delayed + counts.leased == 0:
+            if counts.queued + counts.delayed + counts.leased == 0 or partition.scheduler.is_finished():
                 continue
             if (until := partition.scheduler.idle_until()) is None:
                 return 0.0
@@ -115,7 +115,10 @@ class Overview:
         if any(each.leased for each in counts):
             return True
         if self._max_pages and sum(each.pages for each in counts) >= self._max_pages:
-            return False
+            # What kept pages need is fetched all the same, and may lie in an inbox.
+            if not any(each.requisites or each.requisites_queued for each in counts):
+                return False
+            return any(each.requisites_queued for each in counts) or any(look.inbox for look in looks)
         return any(each.queued + each.delayed for each in counts) or any(look.inbox for look in looks)
 
 

@@ -76,7 +76,11 @@ static Reading split_start(Span href, Span base_scheme, Parts *parts) {
             int has_host = href.end - colon > 3 && colon[1] == '/' && colon[2] == '/';
             return has_host ? split_authority(scheme, colon + 3, href.end, parts) : ODD;
         }
-        return is_any_case(scheme, "http") || is_any_case(scheme, "https") ? ODD : NOTHING;
+        /* Others may be open to the crawl where they name a host. */
+        int names_host = href.end - colon > 3 && colon[1] == '/' && colon[2] == '/';
+        int is_known = is_any_case(scheme, "http") || is_any_case(scheme, "https") || is_any_case(scheme, "ftp") ||
+                       is_any_case(scheme, "file");
+        return names_host || is_known ? ODD : NOTHING;
     }
     if (base_scheme.at == base_scheme.end)
         return ODD;
