@@ -162,6 +162,9 @@ class SiteJudge:
     def _held_back(visit: _UnderWay, target: Target, refused: Refused) -> Refused | Postponed | None:
         """Behind everything else, twice; some are visited all the same, before any is refused for good."""
         sections, chain = visit.site.sections, visit.spot.chain
+        if target.deferred >= WAITS_LAST and sections.wants_last_look(chain):
+            visit.is_sample = True
+            return None
         if target.deferred >= WAITS_LAST or (target.deferred and sections.is_sure(chain, visit.source)):
             return refused
         if sections.wants_sample(chain):

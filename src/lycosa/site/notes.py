@@ -62,6 +62,7 @@ class SiteNotes(msgspec.Struct, array_like=True, omit_defaults=True):
     linked: int = 0
     origins: dict[str, OriginNotes] = {}
     aliases: dict[str, str] = {}
+    last_looks: int = 0
 
 
 class UrlSpot(NamedTuple):
@@ -128,7 +129,7 @@ class Site:
         self.domain = domain
         self.version = version
         self.notes = notes = _decode(raw) if raw else SiteNotes()
-        self.sections = Sections(patience, notes.sections, notes.sound, notes.samples)
+        self.sections = Sections(patience, notes.sections, notes.sound, notes.samples, notes.last_looks)
         self.lines = LineMemory()
         # Visits since the notes were last sent.
         self.unsent = 0
@@ -153,9 +154,8 @@ class Site:
             for name, section in sections.all.items()
             if keeps_all or section.visits > 1 or section.held_back
         }
-        return _encode(
-            msgspec.structs.replace(self.notes, sections=kept, sound=sections.sound, samples=sections.samples)
-        )
+        counts = {"sound": sections.sound, "samples": sections.samples, "last_looks": sections.last_looks}
+        return _encode(msgspec.structs.replace(self.notes, sections=kept, **counts))
 
     def origin(self, name: str) -> OriginNotes:
         """The notes on an origin, made if there are none."""

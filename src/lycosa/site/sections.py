@@ -88,6 +88,9 @@ MUCH_CHARGED_AROUND = 64
 ENOUGH_FOUND, OUTER_SHARE = 16, 0.7
 # Samples of what is spent: of one in so many that are held back; in all so many, and one for every so many pages.
 HELD_BACK_PER_SAMPLE, FREE_SAMPLES, PAGES_PER_SAMPLE = 20, 12, 40
+# When nothing else is left, so many URLs that would be left out for what they bring, not for having no end, are
+# visited all the same, and one for every so many pages: the last of a list cost little, and may lead to something.
+LAST_LOOKS, PAGES_PER_LAST_LOOK = 24, 40
 
 # So many held back, and so many samples that changed nothing, are enough.
 SURE_HELD_BACK, SURE_SAMPLES = 200, 5
@@ -158,13 +161,21 @@ def chain_of(host: str, tail: str, *, is_root: bool) -> Chain:
 class Sections:
     """The sections of a registered domain, as many as are remembered. What is forgotten begins anew."""
 
-    __slots__ = ("_turn", "all", "patience", "samples", "sound", "under_way")
+    __slots__ = ("_turn", "all", "last_looks", "patience", "samples", "sound", "under_way")
 
-    def __init__(self, patience: float, known: dict[str, SiteSection], sound: int = 0, samples: int = 0) -> None:
+    def __init__(
+        self,
+        patience: float,
+        known: dict[str, SiteSection],
+        sound: int = 0,
+        samples: int = 0,
+        last_looks: int = 0,
+    ) -> None:
         self.all = known
         self.patience = patience
         self.sound = sound  # visits that nothing was held against
         self.samples = samples
+        self.last_looks = last_looks
         # Visits of hosts that are no seed's and in doubt: there may be many at once, and each is as good as charged.
         self.under_way = 0
         self._turn: list[str] = []
@@ -228,6 +239,15 @@ class Sections:
             return False
         section.samples += 1
         self.samples += 1
+        return True
+
+    def wants_last_look(self, chain: Chain) -> bool:
+        """Whether a URL is visited now that nothing else is left, though its section brought too little."""
+        section = self.all.get(self.finest(chain))
+        is_finite = section is not None and section.worth < POOR and section.doubt <= DOUBT
+        if not is_finite or self.last_looks >= LAST_LOOKS + self.sound / PAGES_PER_LAST_LOOK:
+            return False
+        self.last_looks += 1
         return True
 
     def charge_host(self) -> None:
