@@ -27,6 +27,8 @@ MAX_SECTIONS = 200
 MAX_FOLDERS = 2
 MAX_SEGMENTS = 8
 MAX_NAME = 80
+# Where a folder has more templates than this, they are names with a number rather than kinds of pages.
+MAX_KINDS = 24
 # URLs whose sections are remembered: pages lead to others while they are new themselves.
 MAX_CHAINS = 4096
 # The section of all hosts of a domain that are no seed's.
@@ -133,6 +135,7 @@ class SiteSection(msgspec.Struct, array_like=True, omit_defaults=True):
     inner_births: float = 0.0
     outer: int = 0
     outer_births: float = 0.0
+    is_mixed: bool = False  # names here are of too many kinds for each to be looked at by itself
 
 
 @lru_cache(maxsize=MAX_CHAINS)
@@ -425,6 +428,7 @@ class Sections:
         speaks_for_domain = chain[0] == DOMAIN and chain[1] not in self.all
         judged = self.finest(chain)
         path = self._path(chain)
+        chain = chain[: len(path)]
         births = Counter(name for other in found for name in other)
         if section := self.all.get(judged):
             _note_finding(section, min(MAX_BIRTHS, births[judged]), is_inner=_is_within(judged, source))
@@ -523,6 +527,8 @@ class Sections:
         path: list[SiteSection] = []
         parent, above = "", SiteSection()
         for name in chain:
+            if name not in self.all and name[-1] == "$" and self._is_one_too_many(parent, above):
+                break
             section = self.all.pop(name, None) or SiteSection(worth=above.worth, doubt=above.doubt, parent=parent)
             self.all[name] = section
             path.append(section)
@@ -530,6 +536,18 @@ class Sections:
         while len(self.all) > MAX_SECTIONS:
             self._forget(chain)
         return path
+
+    def _is_one_too_many(self, parent: str, around: SiteSection) -> bool:
+        """Whether one more template of a folder would say nothing: then those that were hardly visited do not either."""
+        if not around.is_mixed:
+            kinds = [name for name, section in self.all.items() if section.parent == parent and name[-1] == "$"]
+            # What the names of a folder are without variables they are with them.
+            plain = self.all.get(parent.removesuffix("*?"))
+            around.is_mixed = len(kinds) >= MAX_KINDS or (plain is not None and plain.is_mixed)
+            for name in kinds if around.is_mixed else ():
+                if self.all[name].visits < GROWN:
+                    del self.all[name]
+        return around.is_mixed
 
     def _forget(self, kept: Chain) -> None:
         """The one not used for longest, if there is one of those that were hardly visited."""
