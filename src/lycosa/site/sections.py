@@ -527,7 +527,7 @@ class Sections:
         path: list[SiteSection] = []
         parent, above = "", SiteSection()
         for name in chain:
-            if name not in self.all and name[-1] == "$" and self._is_one_too_many(parent, above):
+            if name not in self.all and parent.endswith("*?") and self._is_one_too_many(parent, above):
                 break
             section = self.all.pop(name, None) or SiteSection(worth=above.worth, doubt=above.doubt, parent=parent)
             self.all[name] = section
@@ -538,16 +538,20 @@ class Sections:
         return path
 
     def _is_one_too_many(self, parent: str, around: SiteSection) -> bool:
-        """Whether one more template of a folder would say nothing: then those that were hardly visited do not either."""
+        """Whether one more template with variables would say nothing of its folder.
+
+        Then those that were hardly visited do not either. What names of a folder are without variables they are with.
+        """
         if not around.is_mixed:
-            kinds = [name for name, section in self.all.items() if section.parent == parent and name[-1] == "$"]
-            # What the names of a folder are without variables they are with them.
-            plain = self.all.get(parent.removesuffix("*?"))
-            around.is_mixed = len(kinds) >= MAX_KINDS or (plain is not None and plain.is_mixed)
+            kinds = self._kinds_in(parent)
+            around.is_mixed = max(len(kinds), len(self._kinds_in(parent.removesuffix("*?")))) >= MAX_KINDS
             for name in kinds if around.is_mixed else ():
                 if self.all[name].visits < GROWN:
                     del self.all[name]
         return around.is_mixed
+
+    def _kinds_in(self, folder: str) -> list[str]:
+        return [name for name, section in self.all.items() if section.parent == folder and name[-1] == "$"]
 
     def _forget(self, kept: Chain) -> None:
         """The one not used for longest, if there is one of those that were hardly visited."""
