@@ -32,7 +32,9 @@ def radio_playlists() -> Site:
         day = (date.fromisoformat(found[0]) - first).days if found else -1
         if not found or not 0 <= day < days:
             return None
-        around = links([(f"/playlist/{first + timedelta(each)}", str(first + timedelta(each))) for each in near(day, days)])
+        around = links(
+            [(f"/playlist/{first + timedelta(each)}", str(first + timedelta(each))) for each in near(day, days)]
+        )
         if not found[1]:
             hours = [(f"/playlist/{found[0]}/{hour:02}", f"{hour}:00") for hour in range(24)]
             return frame.page(f"Playlist of {found[0]}", links(hours) + around)
@@ -60,7 +62,9 @@ def star_catalogue() -> Site:
             return frame.page("Constellations", links([(f"/in/{number}", name) for number, name in enumerate(houses)]))
         if (found := match(r"/in/(\d+)", at.path)) and int(found[0]) < len(houses):
             shown = range(int(found[0]), count, len(houses))
-            return frame.page(houses[int(found[0])], links([(f"/star/HD{17 * star + 3}", f"HD {17 * star + 3}") for star in shown]))
+            return frame.page(
+                houses[int(found[0])], links([(f"/star/HD{17 * star + 3}", f"HD {17 * star + 3}") for star in shown])
+            )
         found = match(r"/star/HD(\d+)", at.path)
         star, rest = divmod(int(found[0]) - 3, 17) if found else (-1, 0)
         if rest or not 0 <= star < count:
@@ -73,7 +77,9 @@ def star_catalogue() -> Site:
             ("Parallax", f"{chance.random() * 50:.3f}"),
             ("Class", chance.choice("OBAFGKM") + str(chance.randrange(10))),
         ]
-        return frame.page(f"HD {17 * star + 3}", table(("Of", "Value"), rows) + link(f"/in/{star % len(houses)}", "Constellation"))
+        return frame.page(
+            f"HD {17 * star + 3}", table(("Of", "Value"), rows) + link(f"/in/{star % len(houses)}", "Constellation")
+        )
 
     return make_site(frame, answer, good=r"/star/HD\d+", total=count)
 
@@ -98,7 +104,9 @@ def manual_versions() -> Site:
             return None
         number = names.index(found[1])
         changed = drawing("since", number).randrange(6)
-        body = "".join(f"<p>{text(45, 'manual', number, each, version > changed and each == 2)}</p>\n" for each in range(5))
+        body = "".join(
+            f"<p>{text(45, 'manual', number, each, version > changed and each == 2)}</p>\n" for each in range(5)
+        )
         steps = links([(names[each], title(3, names[each])) for each in near(number, chapters)])
         return frame.page(title(3, found[1]), f"<p>Version {found[0]}</p>{body}{steps}")
 
@@ -117,7 +125,9 @@ def parliament() -> Site:
         if at.path == "/" or ((found := match(r"/sittings/(\d{4})", at.path)) and int(found[0]) in years):
             year = int(at.path[-4:]) if at.path != "/" else years[-1]
             shown = [(f"/sitting/{day}", f"Sitting of {day}") for day in days if day.year == year]
-            return frame.page(f"Sittings of {year}", links(shown + [(f"/sittings/{each}", str(each)) for each in years]))
+            return frame.page(
+                f"Sittings of {year}", links(shown + [(f"/sittings/{each}", str(each)) for each in years])
+            )
         found = match(r"/sitting/([\d-]{10})(?:/speech/(\d+))?", at.path)
         day = date.fromisoformat(found[0]) if found else None
         if not found or day not in days:
@@ -146,11 +156,15 @@ def parted_articles() -> Site:
     def answer(at: At) -> Answer | None:
         if at.path in ("/", "/all") and 1 <= at.number <= 9:
             shown = paths[(at.number - 1) * 20 : at.number * 20]
-            return frame.page("All articles", links([(path, title(4, path)) for path in shown]) + pager("/all?page=", at.number, 9))
+            return frame.page(
+                "All articles", links([(path, title(4, path)) for path in shown]) + pager("/all?page=", at.number, 9)
+            )
         if at.path not in paths or not 1 <= at.number <= parts[paths.index(at.path)]:
             return None
         last = parts[paths.index(at.path)]
-        more = links([(f"{at.path}?page={each}" if each > 1 else at.path, f"Part {each}") for each in range(1, last + 1)])
+        more = links(
+            [(f"{at.path}?page={each}" if each > 1 else at.path, f"Part {each}") for each in range(1, last + 1)]
+        )
         return frame.page(title(4, at.path), paragraphs(160, at.path, at.number) + more)
 
     return make_site(frame, answer, good=r"/[a-z]+-[a-z]+-[a-z]+(\?page=[2-7])?", total=sum(parts))
@@ -179,10 +193,16 @@ def tickets() -> Site:
             close = link(f"/changeset/{number * 3}", f"[{number * 3}]") if state == "closed" else ""
             said = "".join(f"<li>{text(18, 'ticket', number, each)}</li>" for each in range(number % 5))
             steps = links([(f"/ticket/{each + 1}", "Ticket") for each in near(number - 1, count)])
-            return frame.page(f"#{number} {title(3, 'ticket', number)}", f"<p>{text(40, number)}</p><ol>{said}</ol>{owner}{close}{steps}")
+            return frame.page(
+                f"#{number} {title(3, 'ticket', number)}",
+                f"<p>{text(40, number)}</p><ol>{said}</ol>{owner}{close}{steps}",
+            )
         if (found := match(r"/changeset/(\d+)", at.path)) and not int(found[0]) % 6 and 0 < int(found[0]) // 3 <= count:
             lines = "".join(f"{sign} {text(6, at.path, sign, each)}\n" for each in range(4) for sign in "-+")
-            return frame.page(f"Changeset {found[0]}", f"<p>{text(12, at.path)}</p><pre>{lines}</pre>" + link(f"/ticket/{int(found[0]) // 3}", "Ticket"))
+            return frame.page(
+                f"Changeset {found[0]}",
+                f"<p>{text(12, at.path)}</p><pre>{lines}</pre>" + link(f"/ticket/{int(found[0]) // 3}", "Ticket"),
+            )
         return None
 
     return make_site(frame, answer, good=r"/(ticket|changeset)/\d+", total=count + count // 2)
@@ -199,7 +219,10 @@ def number_puzzles() -> Site:
             return frame.page("Puzzles", paragraphs(60, "puzzles"))
         if (found := match(r"/puzzles/(\d+)", at.path)) and 0 < (page := int(found[0])) <= count // each:
             shown = range((page - 1) * each + 1, page * each + 1)
-            return frame.page("Puzzles", links([(f"/puzzle/{one}", f"No. {one}") for one in shown]) + pager("/puzzles/", page, count // each))
+            return frame.page(
+                "Puzzles",
+                links([(f"/puzzle/{one}", f"No. {one}") for one in shown]) + pager("/puzzles/", page, count // each),
+            )
         if not (found := match(r"/puzzle/(\d+)", at.path)) or not 0 < int(found[0]) <= count:
             return None
         chance = drawing("puzzle", found[0])
@@ -224,7 +247,9 @@ def acquaintances() -> Site:
             return None
         chance = drawing("friends", number)
         friends = [chance.randrange(count) for _ in range(8)] + [(number * 3 + 1) % count, (number + 1) % count]
-        body = f"<p>{text(25, 'about', number)}</p>" + links([(f"/people/{names[each]}", names[each]) for each in friends])
+        body = f"<p>{text(25, 'about', number)}</p>" + links(
+            [(f"/people/{names[each]}", names[each]) for each in friends]
+        )
         return frame.page(names[number] if at.path != "/" else "People", body)
 
     return make_site(frame, answer, good=r"/people/[a-z]+\d+", total=count)
@@ -255,7 +280,9 @@ def minutes_and_papers() -> Site:
             return None
         if not paper:
             return frame.page(f"Meeting {year}/{day}", links([(each, each) for each in papers]))
-        return frame.page(f"{paper}, {year}/{day}", form + f"<p>{text(30, at.path)}</p>" + link(f"/council/{year}/{day}/", "Meeting"))
+        return frame.page(
+            f"{paper}, {year}/{day}", form + f"<p>{text(30, at.path)}</p>" + link(f"/council/{year}/{day}/", "Meeting")
+        )
 
     return make_site(frame, answer, good=r"/council/\d{4}/\d\d/\d\d/.+", total=meetings * len(papers))
 
@@ -275,12 +302,17 @@ def gene_pages() -> Site:
     def answer(at: At) -> Answer | None:
         if at.path in ("/", "/genes") and 0 < at.number <= count // each:
             shown = paths[(at.number - 1) * each : at.number * each]
-            return frame.page("Genes", links([(path, path[6:]) for path in shown]) + pager("/genes?page=", at.number, count // each))
+            return frame.page(
+                "Genes", links([(path, path[6:]) for path in shown]) + pager("/genes?page=", at.number, count // each)
+            )
         if (number := places.get(at.path, -1)) < 0:
             return None
         chance = drawing("exons", number)
         start = number * 90_000
-        rows = [(exon + 1, start + chance.randrange(9000), chance.randrange(60, 900)) for exon in range(chance.randint(2, 9))]
+        rows = [
+            (exon + 1, start + chance.randrange(9000), chance.randrange(60, 900))
+            for exon in range(chance.randint(2, 9))
+        ]
         steps = links([(paths[other], paths[other][6:]) for other in near(number, count)])
         return frame.page(at.path[6:], table(("Exon", "Start", "Length"), rows) + f"<p>{text(6, at.path)}</p>" + steps)
 
@@ -304,8 +336,17 @@ def bus_lines() -> Site:
             return None
         chance, (start, end) = drawing(at.path), found
         said = f"<p>The bus from {start} to {end} takes {chance.randint(20, 400)} minutes and costs {chance.randint(4, 80)}.50.</p>"
-        rows = [(f"{hour:02}:{chance.randrange(60):02}", chance.randint(1, 30)) for hour in range(5, 23, chance.randint(1, 4))]
-        back = links([(f"/bus/{end}/{start}", "Back"), (f"/from/{start}", start.capitalize()), (f"/from/{end}", end.capitalize())])
+        rows = [
+            (f"{hour:02}:{chance.randrange(60):02}", chance.randint(1, 30))
+            for hour in range(5, 23, chance.randint(1, 4))
+        ]
+        back = links(
+            [
+                (f"/bus/{end}/{start}", "Back"),
+                (f"/from/{start}", start.capitalize()),
+                (f"/from/{end}", end.capitalize()),
+            ]
+        )
         return frame.page(f"{start.capitalize()} to {end.capitalize()}", said + table(("Leaves", "Stand"), rows) + back)
 
     return make_site(frame, answer, good=r"/bus/\w+/\w+", total=30 * 29)
@@ -319,13 +360,17 @@ def one_picture_each() -> Site:
 
     def answer(at: At) -> Answer | None:
         if at.path in ("/", "/albums"):
-            return frame.page("Albums", links([(f"/album/{slug(2, 'album', one)}/", title(2, "album", one)) for one in range(albums)]))
+            return frame.page(
+                "Albums", links([(f"/album/{slug(2, 'album', one)}/", title(2, "album", one)) for one in range(albums)])
+            )
         found = match(r"/album/([a-z-]+)/", at.path)
         place = next((one for one in range(albums) if found and found[0] == slug(2, "album", one)), -1)
         if place < 0:
             return None
         if "show" not in at.query:
-            return frame.page(title(2, "album", place), links([(f"?show={one}", title(1, place, one)) for one in range(each)]))
+            return frame.page(
+                title(2, "album", place), links([(f"?show={one}", title(1, place, one)) for one in range(each)])
+            )
         if not 0 <= (one := number_in(at, "show")) < each:
             return None
         steps = links([(f"?show={other}", "Next") for other in near(one, each)])
