@@ -1,4 +1,4 @@
-"""Finite sites of a third collection, made after the rules had been fitted to the others: archives, registers, figures."""
+"""Finite sites of a third collection, made after the rules had been fitted to the others: archives and registers."""
 
 from __future__ import annotations
 
@@ -335,7 +335,8 @@ def bus_lines() -> Site:
         if not found or found[0] not in towns or found[1] not in towns or found[0] == found[1]:
             return None
         chance, (start, end) = drawing(at.path), found
-        said = f"<p>The bus from {start} to {end} takes {chance.randint(20, 400)} minutes and costs {chance.randint(4, 80)}.50.</p>"
+        minutes, price = chance.randint(20, 400), chance.randint(4, 80)
+        said = f"<p>The bus from {start} to {end} takes {minutes} minutes and costs {price}.50.</p>"
         rows = [
             (f"{hour:02}:{chance.randrange(60):02}", chance.randint(1, 30))
             for hour in range(5, 23, chance.randint(1, 4))
