@@ -181,7 +181,7 @@ def tickets() -> Site:
             return frame.page("Project", paragraphs(70, "project"))
         if at.path == "/query" and at.query.get("state") in ("open", "closed"):
             state = at.query["state"]
-            chosen = range(1 if state == "open" else 2, count + 1, 2)
+            chosen = list(range(1 if state == "open" else 2, count + 1, 2))
             chosen = [number for number in chosen if at.query.get("owner", str(number % 7)) == str(number % 7)]
             shown, last = chosen[(at.number - 1) * each : at.number * each], -(-len(chosen) // each)
             base = f"/query?state={state}" + (f"&owner={at.query['owner']}" if "owner" in at.query else "") + "&page="
