@@ -13,8 +13,11 @@ from lycosa.site.sections import (
     DOMAIN,
     FREE_SAMPLES,
     HELD_BACK_PER_SAMPLE,
+    LAST_LOOKS,
+    MAX_KINDS,
     MAX_PROBES,
     MAX_SECTIONS,
+    PAGES_PER_LAST_LOOK,
     SURE_HELD_BACK,
     SURE_SAMPLES,
     Chain,
@@ -418,6 +421,38 @@ def test_a_section_is_sure_after_enough_samples() -> None:
 
 
 # ---- charges
+
+
+def test_the_last_of_what_brings_little_and_ends_are_looked_at_and_a_maze_is_not() -> None:
+    copies, maze = chain("/print/a-page"), chain(IN_MAZE)
+    sections = Sections(PATIENCE, {})
+    for _ in range(60):
+        sections.learn(copies, Soundness.DOUBTFUL, 0.0, [])
+        sections.learn(maze, Soundness.DOUBTFUL, 0.0, [maze] * 3)
+    assert sections.verdict(copies, 1) is Soundness.SPENT
+    assert sum(sections.wants_last_look(copies) for _ in range(200)) == LAST_LOOKS
+    sections.last_looks = 0
+    assert not sections.wants_last_look(maze)
+    sections.sound = 40 * PAGES_PER_LAST_LOOK
+    assert sum(sections.wants_last_look(copies) for _ in range(200)) == LAST_LOOKS + 40
+
+
+def test_names_with_a_number_are_no_kinds_of_pages_with_variables() -> None:
+    sections = Sections(PATIENCE, {})
+    for number in range(MAX_KINDS + 4):
+        history = chain(f"/wiki/{chr(97 + number)}_7?action=history")
+        sections.learn(history, Soundness.SOUND, 0.2, [])
+    assert sections.finest(history) == "a.test/wiki/*?"
+    assert not any(name.endswith("?action$") for name in sections.all)
+    assert sections.all["a.test/wiki/*?"].visits == MAX_KINDS + 4
+
+
+def test_folders_of_names_without_variables_are_looked_at_one_by_one() -> None:
+    sections = Sections(PATIENCE, {})
+    for number in range(MAX_KINDS + 4):
+        article = chain(f"/wiki/{chr(97 + number)}_7")
+        sections.learn(article, Soundness.SOUND, 1.0, [])
+    assert sections.finest(article) == article[-1]
 
 
 def test_what_ends_after_all_gets_its_charges_back() -> None:

@@ -7,6 +7,7 @@ every visit; what two of them learn of it in the same moment, only one remembers
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -51,6 +52,10 @@ MAX_POSTPONED = 2
 NEW_SITE = 64
 # Of the links that are known by another name, one in so many is looked at all the same.
 RENAMED_PER_SAMPLE = 20
+
+# Pictures of a page that are looked at: their sources, as they stand there.
+MAX_PICTURES = 32
+_PICTURE = re.compile(rb"""<img\b[^>]{0,2000}?\bsrc\s*=\s*["']?([^"'>\s?]{1,500})["'>\s]""", re.IGNORECASE)
 
 Renaming = Callable[[KnownLink], KnownLink]
 
@@ -162,6 +167,9 @@ class SiteJudge:
     def _held_back(visit: _UnderWay, target: Target, refused: Refused) -> Refused | Postponed | None:
         """Behind everything else, twice; some are visited all the same, before any is refused for good."""
         sections, chain = visit.site.sections, visit.spot.chain
+        if target.deferred >= WAITS_LAST and sections.wants_last_look(chain):
+            visit.is_sample = True
+            return None
         if target.deferred >= WAITS_LAST or (target.deferred and sections.is_sure(chain, visit.source)):
             return refused
         if sections.wants_sample(chain):
@@ -377,6 +385,10 @@ class SiteJudge:
             # A picture with its number: there is more in it than its words.
             return NUMBERS_WORTH if isinstance(outcome, Stored) else 0.0
         news = visit.site.lines.news_in(outcome.page.text, visit.spot.tail)
+        if news is News.NOTHING and isinstance(outcome, Stored):
+            # Where the words are those of other pages, what is new may be a picture.
+            is_picture = visit.site.has_new_picture(_pictures(outcome.response.body))
+            news = News.NUMBERS if is_picture else news
         placement = outcome.placement
         is_new = isinstance(outcome, Stored) and (placement.is_first or not placement.group)
         match news:
@@ -445,6 +457,11 @@ class SiteJudge:
         while self._weight > MAX_WEIGHT and len(self._sites) > 1:
             domain, _ = self._sites.popitem(last=False)
             self._weight -= self._weights.pop(domain)
+
+
+def _pictures(body: bytes) -> list[int]:
+    """The pictures a page shows, but for those that a program draws anew for each request."""
+    return [crc32(source) for source in _PICTURE.findall(body)[:MAX_PICTURES]]
 
 
 def _is_beyond_doubt(lease: Lease) -> bool:

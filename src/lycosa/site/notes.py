@@ -32,6 +32,8 @@ MAX_SIGHTINGS, MAX_RENAMED = 128, 64
 # redirects to them worth something: rather one new link less than that.
 _FEW_LINKS_BYTES, _MANY_LINKS_BYTES = 1 << 7, 1 << 11
 _BITS_PER_LINK = 12
+# Pictures that pages showed are remembered, until there are so many.
+MAX_PICTURES = 4096
 # At its tenth page a host is asked for something that cannot exist.
 PROBE_AT_PAGE = 10
 
@@ -62,6 +64,7 @@ class SiteNotes(msgspec.Struct, array_like=True, omit_defaults=True):
     linked: int = 0
     origins: dict[str, OriginNotes] = {}
     aliases: dict[str, str] = {}
+    last_looks: int = 0
 
 
 class UrlSpot(NamedTuple):
@@ -122,14 +125,26 @@ _encode = msgspec.msgpack.Encoder().encode
 class Site:
     """The notes on one registered domain, in use."""
 
-    __slots__ = ("_windows", "domain", "has_changed", "learnt", "lines", "notes", "sections", "unsent", "version")
+    __slots__ = (
+        "_windows",
+        "domain",
+        "has_changed",
+        "learnt",
+        "lines",
+        "notes",
+        "pictures",
+        "sections",
+        "unsent",
+        "version",
+    )
 
     def __init__(self, domain: str, patience: float, *, version: int = 0, raw: bytes = b"") -> None:
         self.domain = domain
         self.version = version
         self.notes = notes = _decode(raw) if raw else SiteNotes()
-        self.sections = Sections(patience, notes.sections, notes.sound, notes.samples)
+        self.sections = Sections(patience, notes.sections, notes.sound, notes.samples, notes.last_looks)
         self.lines = LineMemory()
+        self.pictures: set[int] = set()
         # Visits since the notes were last sent.
         self.unsent = 0
         self.has_changed = False
@@ -153,9 +168,8 @@ class Site:
             for name, section in sections.all.items()
             if keeps_all or section.visits > 1 or section.held_back
         }
-        return _encode(
-            msgspec.structs.replace(self.notes, sections=kept, sound=sections.sound, samples=sections.samples)
-        )
+        counts = {"sound": sections.sound, "samples": sections.samples, "last_looks": sections.last_looks}
+        return _encode(msgspec.structs.replace(self.notes, sections=kept, **counts))
 
     def origin(self, name: str) -> OriginNotes:
         """The notes on an origin, made if there are none."""
@@ -237,6 +251,14 @@ class Site:
                 new.append(link)
         notes.linked += len(new)
         return new
+
+    def has_new_picture(self, pictures: Iterable[int]) -> bool:
+        """Whether no page of this domain showed one of these pictures before, as far as is remembered."""
+        new = set(pictures) - self.pictures
+        if len(self.pictures) > MAX_PICTURES:
+            self.pictures.clear()
+        self.pictures |= new
+        return bool(new)
 
     def note_page(self, origin: str) -> None:
         """A page of an origin was visited."""

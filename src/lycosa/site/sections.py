@@ -27,6 +27,8 @@ MAX_SECTIONS = 200
 MAX_FOLDERS = 2
 MAX_SEGMENTS = 8
 MAX_NAME = 80
+# Where a folder has more templates than this, they are names with a number rather than kinds of pages.
+MAX_KINDS = 24
 # URLs whose sections are remembered: pages lead to others while they are new themselves.
 MAX_CHAINS = 4096
 # The section of all hosts of a domain that are no seed's.
@@ -88,6 +90,9 @@ MUCH_CHARGED_AROUND = 64
 ENOUGH_FOUND, OUTER_SHARE = 16, 0.7
 # Samples of what is spent: of one in so many that are held back; in all so many, and one for every so many pages.
 HELD_BACK_PER_SAMPLE, FREE_SAMPLES, PAGES_PER_SAMPLE = 20, 12, 40
+# When nothing else is left, so many URLs that would be left out for what they bring, not for having no end, are
+# visited all the same, and one for every so many pages: the last of a list cost little, and may lead to something.
+LAST_LOOKS, PAGES_PER_LAST_LOOK = 24, 40
 
 # So many held back, and so many samples that changed nothing, are enough.
 SURE_HELD_BACK, SURE_SAMPLES = 200, 5
@@ -130,6 +135,7 @@ class SiteSection(msgspec.Struct, array_like=True, omit_defaults=True):
     inner_births: float = 0.0
     outer: int = 0
     outer_births: float = 0.0
+    is_mixed: bool = False  # names here are of too many kinds for each to be looked at by itself
 
 
 @lru_cache(maxsize=MAX_CHAINS)
@@ -158,13 +164,21 @@ def chain_of(host: str, tail: str, *, is_root: bool) -> Chain:
 class Sections:
     """The sections of a registered domain, as many as are remembered. What is forgotten begins anew."""
 
-    __slots__ = ("_turn", "all", "patience", "samples", "sound", "under_way")
+    __slots__ = ("_turn", "all", "last_looks", "patience", "samples", "sound", "under_way")
 
-    def __init__(self, patience: float, known: dict[str, SiteSection], sound: int = 0, samples: int = 0) -> None:
+    def __init__(
+        self,
+        patience: float,
+        known: dict[str, SiteSection],
+        sound: int = 0,
+        samples: int = 0,
+        last_looks: int = 0,
+    ) -> None:
         self.all = known
         self.patience = patience
         self.sound = sound  # visits that nothing was held against
         self.samples = samples
+        self.last_looks = last_looks
         # Visits of hosts that are no seed's and in doubt: there may be many at once, and each is as good as charged.
         self.under_way = 0
         self._turn: list[str] = []
@@ -228,6 +242,15 @@ class Sections:
             return False
         section.samples += 1
         self.samples += 1
+        return True
+
+    def wants_last_look(self, chain: Chain) -> bool:
+        """Whether a URL is visited now that nothing else is left, though its section brought too little."""
+        section = self.all.get(self.finest(chain))
+        is_finite = section is not None and section.worth < POOR and section.doubt <= DOUBT
+        if not is_finite or self.last_looks >= LAST_LOOKS + self.sound / PAGES_PER_LAST_LOOK:
+            return False
+        self.last_looks += 1
         return True
 
     def charge_host(self) -> None:
@@ -405,6 +428,7 @@ class Sections:
         speaks_for_domain = chain[0] == DOMAIN and chain[1] not in self.all
         judged = self.finest(chain)
         path = self._path(chain)
+        chain = chain[: len(path)]
         births = Counter(name for other in found for name in other)
         if section := self.all.get(judged):
             _note_finding(section, min(MAX_BIRTHS, births[judged]), is_inner=_is_within(judged, source))
@@ -503,6 +527,8 @@ class Sections:
         path: list[SiteSection] = []
         parent, above = "", SiteSection()
         for name in chain:
+            if name not in self.all and parent.endswith("*?") and self._is_one_too_many(parent, above):
+                break
             section = self.all.pop(name, None) or SiteSection(worth=above.worth, doubt=above.doubt, parent=parent)
             self.all[name] = section
             path.append(section)
@@ -510,6 +536,22 @@ class Sections:
         while len(self.all) > MAX_SECTIONS:
             self._forget(chain)
         return path
+
+    def _is_one_too_many(self, parent: str, around: SiteSection) -> bool:
+        """Whether one more template with variables would say nothing of its folder.
+
+        Then those that were hardly visited do not either. What names of a folder are without variables they are with.
+        """
+        if not around.is_mixed:
+            kinds = self._kinds_in(parent)
+            around.is_mixed = max(len(kinds), len(self._kinds_in(parent.removesuffix("*?")))) >= MAX_KINDS
+            for name in kinds if around.is_mixed else ():
+                if self.all[name].visits < GROWN:
+                    del self.all[name]
+        return around.is_mixed
+
+    def _kinds_in(self, folder: str) -> list[str]:
+        return [name for name, section in self.all.items() if section.parent == folder and name[-1] == "$"]
 
     def _forget(self, kept: Chain) -> None:
         """The one not used for longest, if there is one of those that were hardly visited."""

@@ -23,6 +23,7 @@ from lycosa.store.read import connect
 
 from ...crawl.command import start
 from .endless import ENDLESS
+from .further_good import FURTHER_GOOD
 from .good import GOOD, HARD
 from .server import ServedWeb, served
 from .site import Site
@@ -31,7 +32,7 @@ from .unseen_good import UNSEEN_GOOD
 from .walk import walk
 
 WITHOUT_END = {**ENDLESS, **UNSEEN_ENDLESS}
-SITES: dict[str, Callable[[], Site]] = {**GOOD, **HARD, **UNSEEN_GOOD, **WITHOUT_END}
+SITES: dict[str, Callable[[], Site]] = {**GOOD, **HARD, **UNSEEN_GOOD, **FURTHER_GOOD, **WITHOUT_END}
 MIN_RECALL = 0.99
 MAX_WASTE, MAX_WASTE_SHARE = 300, 0.1
 # A crawl that takes this long will not end by itself; one that takes so many pages more than the good ones neither.
@@ -189,6 +190,7 @@ def main() -> int:
         "hard": HARD,
         "endless": ENDLESS,
         "unseen-endless": UNSEEN_ENDLESS,
+        "further-good": FURTHER_GOOD,
     }
     names = [name for each in options.names or groups for name in groups.get(each, {each: None})]
     if unknown := [name for name in names if name not in SITES]:
