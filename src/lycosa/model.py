@@ -140,6 +140,15 @@ class RequestParts(msgspec.Struct, frozen=True, array_like=True, omit_defaults=T
     tag: str = ""  # for whoever made the request
 
 
+class Listing(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=False):
+    """What a sitemap or feed of its site says of a URL (see `policy.listing`)."""
+
+    modified_at: int = 0  # 0: it does not say
+    # In per cent: how much more often it changes, and how much more important it is, than others of the list.
+    pace: int = 100
+    weight: int = 100
+
+
 class Target(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     """A URL that may be visited, with what is known of it."""
 
@@ -161,6 +170,7 @@ class Target(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     # How far it went behind others of its host: not at all, by how doubtful it is, or until nothing else is left.
     deferred: int = 0
     request: RequestParts | None = None
+    listing: Listing | None = None
 
 
 class Validators(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
@@ -272,6 +282,8 @@ class Settlement(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
     worth: float = 1.0
     text: bytes = b""  # what the page's text is, in short
     changed: float = 0.0  # how much of the text is another than at the visit before; 0: nothing, or that is not known
+    listed: int = 0  # of a sitemap or a feed: how many URLs it lists
+    told: list[Target] = []  # of a feed that is a page: URLs of its host, most of them known, with what it says of them
 
 
 class Placement(NamedTuple):
@@ -310,6 +322,9 @@ class History(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     rate_shape: float = 0.0  # what is believed of its rate of change (`policy.freshness.Belief`), 0: nothing yet
     rate_scale: float = 0.0
     interval: int = 0  # how long it is to wait between two visits
+    listing: Listing | None = None  # what its site said of it last
+    is_told: bool = False  # it said since the last visit that the page has changed
+    listed: int = 0  # of a sitemap or a feed: how many URLs it lists
 
 
 class RawLink(NamedTuple):

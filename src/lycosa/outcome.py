@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from lycosa.model import (
@@ -38,6 +40,7 @@ class Stored(msgspec.Struct, frozen=True):
     items: Items = ()
     others: bytes = b""  # fingerprints of the links that are followed and not discovered here (`FoundOnPage`)
     changed: float = 0.0  # how much of the text is another than at the visit before; 0: there was none, or unknown
+    told: Sequence[Target] = ()  # of a feed: pages of its host, with what it says of them
 
 
 class Duplicate(msgspec.Struct, frozen=True):
@@ -56,6 +59,7 @@ class Duplicate(msgspec.Struct, frozen=True):
     items: Items = ()
     others: bytes = b""
     changed: float = 0.0
+    told: Sequence[Target] = ()
 
 
 def duplicate_of(original: str, stored: Stored) -> Duplicate:
@@ -69,6 +73,7 @@ class Unchanged(msgspec.Struct, frozen=True):
     response: Response
     discovered: list[Target] = []
     digest: bytes = b""  # of bytes that changed, though the text did not
+    told: Sequence[Target] = ()  # as of what is stored
 
 
 class Moved(msgspec.Struct, frozen=True):
@@ -88,6 +93,7 @@ class Read(msgspec.Struct, frozen=True):
     robots: RobotsNews | None = None
     note: Reason = NO_REASON
     digest: bytes = b""  # of a sitemap
+    listed: int = 0  # by a sitemap
 
 
 class Refused(msgspec.Struct, frozen=True):

@@ -8,6 +8,7 @@ import asyncio
 import shutil
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 
@@ -35,11 +36,26 @@ class SimulatedClock:
 
 
 class MovingWeb(HandWeb):
-    """Pages at `/p<n>` that change at moments which were drawn before; `/` leads to all of them."""
+    """Pages at `/p<n>` that change at moments which were drawn before; `/` leads to all of them.
 
-    def __init__(self, clock: SimulatedClock, rates: Sequence[float], seconds: float, seed: int = 1) -> None:
+    It may have a sitemap, which tells when each page changed last, or how important each is.
+    """
+
+    def __init__(
+        self,
+        clock: SimulatedClock,
+        rates: Sequence[float],
+        seconds: float,
+        seed: int = 1,
+        *,
+        tells_changes: bool = False,
+        priorities: Sequence[float] = (),
+    ) -> None:
         super().__init__()
         self.clock = clock
+        self._tells_changes, self._priorities = tells_changes, priorities
+        if tells_changes or priorities:
+            self.robots("a.test", "User-agent: *\nSitemap: /sitemap.xml\n")
         random = Random(seed)
         self._changes = [_moments(random, rate, seconds) for rate in rates]
         self.served = [-1] * len(rates)
@@ -51,7 +67,22 @@ class MovingWeb(HandWeb):
     def version(self, number: int) -> int:
         return bisect_right(self._changes[number], self.clock.now)
 
+    def sitemap(self) -> str:
+        """What the site says of its pages now."""
+        told = []
+        for number in range(len(self.served)):
+            if self._tells_changes and (version := self.version(number)):
+                at = datetime.fromtimestamp(self._changes[number][version - 1], UTC).isoformat()
+                told.append(f"<lastmod>{at}</lastmod>")
+            if self._priorities:
+                told.append(f"<priority>{self._priorities[number]}</priority>")
+            told.append(f"<loc>{self.url('a.test', f'/p{number}')}</loc></url><url>")
+        return f"<urlset><url>{''.join(told).removesuffix('<url>')}</urlset>"
+
     def answer(self, ask: Ask) -> Reply:
+        if ask.target == "/sitemap.xml":
+            self.visits += 1
+            return make_reply(200, self.sitemap().encode(), {"Content-Type": "application/xml"})
         if not ask.target.startswith("/p"):
             self.visits += ask.target == "/"
             found = super().answer(ask)
@@ -70,6 +101,14 @@ class MovingWeb(HandWeb):
         own = f"page {number} " + " ".join(random.choices(_WORDS, k=60)) + f" version {version}"
         body = f"<html><title>{number}</title><body><p>{own}</p></body></html>".encode()
         return make_reply(200, body, {"Content-Type": "text/html; charset=utf-8", "ETag": etag})
+
+    def mean_age(self) -> float:
+        """For how long our copies have not been the pages as they are: the truth."""
+        ages = [
+            self.clock.now - self._changes[number][served] if 0 <= served < self.version(number) else 0.0
+            for number, served in enumerate(self.served)
+        ]
+        return sum(ages) / len(ages)
 
     def fresh_share(self, numbers: Sequence[int] | None = None) -> float:
         """The share of pages of which the newest version was fetched: the truth."""

@@ -63,3 +63,40 @@ async def test_a_collection_stays_as_fresh_as_predicted_however_often_the_crawl_
         assert believed.pages == len(rates) + 1
         assert abs(believed.fresh - web.fresh_share()) < 0.2
         view.close()
+
+
+async def kept_fresh(space: Path, web: MovingWeb, pages_per_day: float, days: float, **settings: object) -> Month:
+    """A crawl of a moving web that dies in the middle."""
+    month = Month(web, space, pages_per_day, **settings)
+    await month.open()
+    await month.plant(["/"])
+    for _ in range(2):
+        await month.go_on(days / 2 * DAY, HOUR)
+        await month.die()
+    await month.frontier.close()
+    return month
+
+
+async def test_what_a_sitemap_says_of_changes_keeps_a_collection_fresher(space: Path) -> None:
+    pages, days, per_day = 40, 30.0, 8.0
+    shares = []
+    for tells in (False, True):
+        async with MovingWeb(SimulatedClock(), [0.1 / DAY] * pages, days * DAY, tells_changes=tells) as web:
+            month = await kept_fresh(space / str(tells), web, per_day, days)
+            shares.append(month.mean_share(10 * DAY))
+            assert web.visits >= 0.95 * per_day * days
+    silent, told = shares
+    assert told > silent + 0.05
+
+
+async def test_a_change_of_an_important_page_is_seen_sooner(space: Path) -> None:
+    pages, days, per_day = 40, 40.0, 5.0
+    priorities = [1.0 if number % 2 else 0.0 for number in range(pages)]
+    async with MovingWeb(SimulatedClock(), [0.1 / DAY] * pages, days * DAY, priorities=priorities) as web:
+        await kept_fresh(space, web, per_day, days)
+        important, other = (
+            [delay for number in range(pages) if priorities[number] == wanted for delay in web.seen_after[number]]
+            for wanted in (1.0, 0.0)
+        )
+        assert len(important) > len(other)
+        assert sum(important) / len(important) < 0.8 * sum(other) / len(other)

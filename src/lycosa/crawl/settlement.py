@@ -95,6 +95,8 @@ def settlement_of(lease: Lease, outcome: Settled, learnt: Learnt) -> Settlement:
         left_out=[(target, reason_of(refused)) for target, refused in learnt.left_out],
         connect_seconds=response.connect_seconds if response else 0.0,
     )
+    if isinstance(outcome, Stored | Duplicate | Unchanged) and outcome.told:
+        facts = msgspec.structs.replace(facts, told=list(outcome.told), listed=len(outcome.told))
     match outcome:
         case Stored():
             return msgspec.structs.replace(
@@ -132,7 +134,9 @@ def settlement_of(lease: Lease, outcome: Settled, learnt: Learnt) -> Settlement:
         case Moved():
             return msgspec.structs.replace(facts, robots=outcome.robots, sent=True)
         case Read():
-            facts = msgspec.structs.replace(facts, robots=outcome.robots, sent=True, digest=outcome.digest)
+            facts = msgspec.structs.replace(
+                facts, robots=outcome.robots, sent=True, digest=outcome.digest, listed=outcome.listed
+            )
             if (past := lease.validators) and facts.status == NOT_MODIFIED:
                 etag, last_modified = facts.etag or past.etag, facts.last_modified or past.last_modified
                 facts = msgspec.structs.replace(facts, etag=etag, last_modified=last_modified)

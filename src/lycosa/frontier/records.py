@@ -70,6 +70,7 @@ class HostRecord(msgspec.Struct, array_like=True, omit_defaults=True, gc=False):
     rated: float = 0.0
     price: float = 0.0  # what visits of it were worth lately, where its pauses let us make fewer than are due
     policy: HostPolicy | None = None
+    trust: list[float] = []  # how good what it says of its URLs is (`policy.listing.Trust`)
 
     @property
     def asked_delay_seconds(self) -> float:

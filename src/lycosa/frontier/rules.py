@@ -264,6 +264,8 @@ def history_of(target: Target, settlement: Settlement, now: float, due: float | 
         group=settlement.group,
         request=target.request,
         text=settlement.text,
+        listing=target.listing,
+        listed=settlement.listed,
     )
 
 

@@ -113,6 +113,8 @@ class Scheduler:
             targets, risen = self._ranking.arrived(targets)
             fresh = await self._admission.prepare(batch, targets)
             joining = await self._admission.rising(batch, risen, fresh)
+            if told := [each for each in targets if each.listing and each.fingerprint not in fresh]:
+                await self._revisits.tell(batch, told, (), self._clock())
             added = await self._admission.add(batch, targets, fresh, joining)
             self._admission.join(batch, joining)
             written = self._write_any(batch)
