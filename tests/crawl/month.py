@@ -49,19 +49,22 @@ class MovingWeb(HandWeb):
         seed: int = 1,
         *,
         tells_changes: bool = False,
+        has_feed: bool = False,
+        lies: bool = False,
         priorities: Sequence[float] = (),
     ) -> None:
         super().__init__()
         self.clock = clock
-        self._tells_changes, self._priorities = tells_changes, priorities
-        if tells_changes or priorities:
+        self._tells_changes, self._priorities, self._lies = tells_changes, priorities, lies
+        if tells_changes or priorities or lies:
             self.robots("a.test", "User-agent: *\nSitemap: /sitemap.xml\n")
         random = Random(seed)
         self._changes = [_moments(random, rate, seconds) for rate in rates]
         self.served = [-1] * len(rates)
         self.seen_after: list[list[float]] = [[] for _ in rates]  # how old each change was when it was seen
         self.visits = 0
-        links = "".join(f"<a href='/p{number}'></a>" for number in range(len(rates)))
+        links = "<a href='/feed.atom'></a>" if has_feed else ""
+        links += "".join(f"<a href='/p{number}'></a>" for number in range(len(rates)))
         self.page("http://a.test/", f"<html><body><p>All pages.</p>{links}</body></html>")
 
     def version(self, number: int) -> int:
@@ -71,18 +74,34 @@ class MovingWeb(HandWeb):
         """What the site says of its pages now."""
         told = []
         for number in range(len(self.served)):
-            if self._tells_changes and (version := self.version(number)):
-                at = datetime.fromtimestamp(self._changes[number][version - 1], UTC).isoformat()
+            at = _written(self.clock.now) if self._lies else self._changed_at(number)
+            if at and (self._tells_changes or self._lies):
                 told.append(f"<lastmod>{at}</lastmod>")
             if self._priorities:
                 told.append(f"<priority>{self._priorities[number]}</priority>")
             told.append(f"<loc>{self.url('a.test', f'/p{number}')}</loc></url><url>")
         return f"<urlset><url>{''.join(told).removesuffix('<url>')}</urlset>"
 
+    def feed(self) -> str:
+        """The pages that have changed, in Atom."""
+        told = "".join(
+            f"<entry><link href='/p{number}'/><updated>{at}</updated></entry>"
+            for number in range(len(self.served))
+            if (at := self._changed_at(number))
+        )
+        return f"<feed xmlns='http://www.w3.org/2005/Atom'><title>News</title>{told}</feed>"
+
+    def _changed_at(self, number: int) -> str:
+        version = self.version(number)
+        return _written(self._changes[number][version - 1]) if version else ""
+
     def answer(self, ask: Ask) -> Reply:
         if ask.target == "/sitemap.xml":
             self.visits += 1
             return make_reply(200, self.sitemap().encode(), {"Content-Type": "application/xml"})
+        if ask.target == "/feed.atom":
+            self.visits += 1
+            return make_reply(200, self.feed().encode(), {"Content-Type": "application/atom+xml"})
         if not ask.target.startswith("/p"):
             self.visits += ask.target == "/"
             found = super().answer(ask)
@@ -202,6 +221,10 @@ class _JumpingDispatcher(CentralDispatcher):
         self._month.sample()
         if clock.now >= self._until:
             self.close()
+
+
+def _written(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat()
 
 
 def _moments(random: Random, rate: float, seconds: float) -> list[float]:

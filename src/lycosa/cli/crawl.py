@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import signal
 import sys
+import time
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -198,6 +199,8 @@ async def _sum_up(options: argparse.Namespace, session: Session, tally: Tally, e
 
     from lycosa.cli.printing import standard_output
     from lycosa.crawl.session import Ending
+    from lycosa.inspect.changes import count_changes
+    from lycosa.inspect.freshness import freshness_of_folder
     from lycosa.inspect.left_out import left_out, unseen_share
     from lycosa.inspect.opened import readable_tables
     from lycosa.inspect.seeds import missed_seeds
@@ -208,7 +211,10 @@ async def _sum_up(options: argparse.Namespace, session: Session, tally: Tally, e
         is_whole = ending is Ending.FINISHED and not session.folder.seat
         missed = missed_seeds(session.folder) if is_whole else []
         left = left_out(session.folder) if is_whole else []
-    facts = summary(session, tally, options.folder, ending, missed, left)
+        is_again = options.once or session.settings.continuous
+        changes = count_changes(session.folder, tally.started_at) if is_again else None
+    fresh = freshness_of_folder(session.folder, time.time()) if session.settings.continuous else None
+    facts = summary(session, tally, options.folder, ending, missed, left, changes, fresh)
     with standard_output():
         if options.json:
             print(msgspec.json.encode(facts).decode())

@@ -176,7 +176,9 @@ class Discovery:
             referrer=target.url,
             redirects=target.redirects + 1,
             attempt=0,
+            visits=0,
             request=request,
+            listing=None,
         )
         return link.url, [moved]
 

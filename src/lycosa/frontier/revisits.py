@@ -26,7 +26,7 @@ from lycosa.frontier.records import HostRecord, Schedule, State, due_key, due_of
 from lycosa.frontier.rules import FrontierRules, host_of_origin, is_for_revisit, is_sitemap, visited_target
 from lycosa.frontier.tables import HISTORY, REVISITS, Batch, Row, Tables
 from lycosa.model import MAX_PRIORITY, Failure, History, Kind, OutcomeKind, Settlement, Target, origin_of
-from lycosa.policy.freshness import Belief, Price, RatePool, learnt, prior_of, value
+from lycosa.policy.freshness import Belief, Foresight, Price, RatePool, freshness, learnt, prior_of, value
 from lycosa.policy.listing import list_interval
 from lycosa.policy.politeness import own_delay
 from lycosa.policy.priority import ORDINARY, SEED
@@ -47,6 +47,8 @@ WAKE_SECONDS = 0.25
 MIN_WOKEN, WOKEN_SECONDS = 16, 60.0
 # A page whose host has enough to do comes again when it is worth so much more, and not at once.
 DEARER = 1.1
+# Pages that are new count up to so many times those that are known.
+MOST_NEW = 10
 # Each class is worth so much more than the one below.
 CLASS_WORTH = 1.3
 # A sitemap of which it is not known how many pages it stands for.
@@ -154,6 +156,7 @@ class Revisits:
         self._counts = backlog.counts
         self._backlog = backlog
         self._woken = Counter[str]()  # by host: not settled since
+        self._awake = 0  # all of them
         self._from = b""  # nothing rests up to here
         self._look_at = 0.0  # before that nobody can be woken
         self._compared = MIN_COMPARED
@@ -244,7 +247,18 @@ class Revisits:
     @property
     def equal_share(self) -> float:
         """How long each page would wait if all were visited equally often."""
-        return equal_share_of(self._counts["resting"], self.rate, self._shortest)
+        return equal_share_of(self._pages, self.rate, self._shortest)
+
+    @property
+    def _pages(self) -> int:
+        """Those that share the budget: new ones, too, or else the first that were visited would have all of it.
+
+        Some that are queued may wait for ever, so these count no more than so many times the others.
+        """
+        resting = self._counts["resting"]
+        if not self.is_charged:
+            return resting
+        return resting + min(self._counts["queued"], MOST_NEW * (resting + 100))
 
     @property
     def _shortest(self) -> float:
@@ -285,17 +299,25 @@ class Revisits:
         prior = self.prior(record, past)
         before = belief_of(past, prior)
         after = learnt(before, elapsed, changed, prior)
+        if past.outcome.is_page:
+            self._foresee(freshness(before, elapsed, odds_of(record, past)), changed=changed)
         known = before if past.rate_shape else None
         record.rates, record.rated = RatePool(record.rates, record.rated).learnt(known, after)
         if schedule := self._state.schedule:
             schedule.rates, schedule.rated = RatePool(schedule.rates, schedule.rated).learnt(known, after)
         return after
 
+    def _foresee(self, chance: float, *, changed: bool) -> None:
+        """Compare what was expected of a page with what a visit found."""
+        if schedule := self._state.schedule:
+            schedule.foresight = list(Foresight(*schedule.foresight).visited(chance, changed=changed))
+
     # ---- resting
 
     def settled(self, host: Host, target: Target) -> None:
         """A visit ended."""
         if target.visits and (left := self._woken[host.record.name]) > 0:
+            self._awake -= 1
             self._woken[host.record.name] = left - 1
             if left == 1:
                 del self._woken[host.record.name]
@@ -325,8 +347,7 @@ class Revisits:
                 return own, own
             case _ if row.listed:
                 # What it lists may not have been visited yet.
-                pages = max(self._counts["resting"] + self._counts["queued"], row.listed)
-                share = equal_share_of(pages, self.rate, self._shortest)
+                share = equal_share_of(max(self._pages, row.listed), self.rate, self._shortest)
                 seconds = list_interval(row.listed, share, self._shortest)
             case _:
                 belief, weight, odds = belief_of(row, self.prior(record, row)), row.weight or 1.0, odds_of(record, row)
@@ -433,13 +454,16 @@ class Revisits:
         """Queue what is due, as far as the budget goes; and if some of that is left over, what will be due next."""
         if not self.is_on or not self._counts["resting"] or now < self._look_at:
             return 0
+        left_over = self._schedule.left
         self._refill(now)
         paid = int(self._schedule.left + 1.0 - _ENOUGH)
         if paid < 1:
             return 0
+        # What came in since the last time was not offered to new pages yet.
+        spare = int((left_over if self._has_new else self._schedule.left) + 1.0 - _ENOUGH - self._kept_back())
         rows = await self._tables.scan(REVISITS, self._from, min(max(self._compared, 2 * paid), MAX_COMPARED))
         resting = await self._look(batch, rows, now)
-        woken = self._choose(batch, resting, paid, now)
+        woken = self._choose(batch, resting, paid, spare, now)
         self._schedule.left -= len(woken)
         await self._backlog.queue(batch, [self._queued(batch, each, now) for each in woken])
         moved = batch.tables.get(REVISITS, {})
@@ -453,8 +477,9 @@ class Revisits:
         else:
             first_due = min((due_of(key) for key in left if due_of(key) > now), default=now + WOKEN_SECONDS)
             self._look_at = self._next_look([each for each in resting if each.key in left], first_due, now)
-            # Perhaps those behind them may be visited early.
-            self._compared = min(4 * self._compared, MAX_COMPARED)
+            # Perhaps those behind them are due, or may be visited early.
+            is_short = len(woken) < spare or (rows and due_of(rows[-1][0]) <= now)
+            self._compared = min(4 * self._compared, MAX_COMPARED) if is_short else MIN_COMPARED
         return len(woken)
 
     async def _look(self, batch: HostBatch, rows: Sequence[Row], now: float) -> list[_Resting]:
@@ -490,10 +515,11 @@ class Revisits:
             return True
         return own_delay(self._rules.intervals, record.name) is not None
 
-    def _choose(self, batch: HostBatch, resting: Sequence[_Resting], paid: int, now: float) -> list[_Resting]:
-        """The worthiest: those that are due; of the others as many as would else be lost of the budget."""
+    def _choose(
+        self, batch: HostBatch, resting: Sequence[_Resting], paid: int, spare: int, now: float
+    ) -> list[_Resting]:
+        """The worthiest: those that are due; of the others as many as are to spare, which else would be lost."""
         price, share = self.price, self.equal_share
-        spare = int(self._schedule.left + 1.0 - _ENOUGH - self._kept_back())
         chosen: list[_Resting] = []
         for each in sorted(resting, key=lambda one: -one.value):
             elapsed, has_slept = now - each.past.visited_at, due_of(each.key) <= now
@@ -508,6 +534,7 @@ class Revisits:
                     continue
                 chosen.append(each)
                 self._woken[each.host.record.name] += 1
+                self._awake += 1
                 if not each.goes_by_clock:
                     self._note_price(each.value)
                     self._note_host_price(batch, each)
@@ -524,7 +551,12 @@ class Revisits:
 
     def _kept_back(self) -> float:
         """How much of the budget waits for what is queued."""
-        return max(1.0, SPARE_SECONDS * self.rate) if self._counts["queued"] else 0.0
+        return max(1.0, SPARE_SECONDS * self.rate) if self._has_new else 0.0
+
+    @property
+    def _has_new(self) -> bool:
+        """Whether something is queued that was not woken."""
+        return self._counts["queued"] > self._awake
 
     def _is_early(self, each: _Resting, now: float) -> bool:
         """Whether a page may be visited before it is due."""

@@ -17,7 +17,7 @@ from lycosa.frontier.view import CrawlView
 from lycosa.inspect.opened import opened_view
 from lycosa.inspect.wording import duration
 from lycosa.model import History, origin_of
-from lycosa.policy.freshness import age, freshness
+from lycosa.policy.freshness import Foresight, age, freshness
 from lycosa.store.folder import CrawlFolder
 
 # Enough for half a point.
@@ -75,7 +75,9 @@ class _Chances:
         """The chance that a page is what it was, and for how long it has probably been another."""
         record, schedule = self._around(host_of_origin(origin_of(past.url)))
         belief, odds = belief_of(past, prior_in(record, schedule, past)), odds_of(record, past)
-        return freshness(belief, elapsed, odds), age(belief, elapsed, odds)
+        chance, behind = freshness(belief, elapsed, odds), age(belief, elapsed, odds)
+        corrected = Foresight(*schedule.foresight).corrected(chance) if schedule else chance
+        return corrected, behind * (1.0 - corrected) / (1.0 - chance) if chance < 1.0 else behind
 
     def _around(self, host: str) -> tuple[HostRecord, Schedule | None]:
         if host not in self._hosts:

@@ -24,6 +24,8 @@ LEAST_SCALE, MOST_SCALE = 1e-3, 1e12
 PRICE_MEMORY, MOST_PRICES = 5.0, 4.0
 # At the price of a host that is asked as often as it may be, the visits of the host itself count.
 HOST_MEMORY = 0.02
+# Visits by which estimates of freshness are corrected: the last thousand.
+FORESIGHT_MEMORY = 0.999
 # What is known elsewhere counts as much as so many pages of a host.
 POOL_WEIGHT = 5.0
 # Terms of a series that stand for a difference of two numbers that are almost equal.
@@ -206,6 +208,30 @@ class Price(NamedTuple):
     def _moved(self, value: float, share: float) -> Price:
         most = MOST_PRICES * self.now if self.visits else value
         return Price(self.now + share * (min(value, most) - self.now), self.visits + 1.0)
+
+
+class Foresight(NamedTuple):
+    """Of the last visits: how many there were, how many pages were as we had them, and how many were held to be."""
+
+    visits: float = 0.0
+    fresh: float = 0.0
+    foreseen: float = 0.0
+
+    def visited(self, foreseen: float, *, changed: bool) -> Foresight:
+        """After one more visit, before which the page was held to be fresh with this chance."""
+        visits, fresh, before = (FORESIGHT_MEMORY * each for each in self)
+        return Foresight(visits + 1.0, fresh + (not changed), before + foreseen)
+
+    def corrected(self, chance: float) -> float:
+        """A chance that a page is fresh, corrected by how those at visits came out.
+
+        Beliefs are too hopeful of pages that change all the time: all that few visits show is that they did each time.
+        """
+        # As if a few visits had been as foreseen.
+        fresh, foreseen = self.fresh + 5.0, self.foreseen + 5.0
+        changed, changed_foreseen = self.visits - self.fresh + 5.0, self.visits - self.foreseen + 5.0
+        good, bad = chance * fresh / foreseen, (1.0 - chance) * changed / changed_foreseen
+        return good / (good + bad)
 
 
 class RatePool(NamedTuple):
