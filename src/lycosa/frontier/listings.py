@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from lycosa.frontier.leases import Held
 from lycosa.frontier.records import HostRecord
 from lycosa.model import History, Listing, Settlement, Target
 from lycosa.policy.freshness import Belief
 from lycosa.policy.listing import Trust, is_signal
+
+# For whoever only looks, what leases need is not imported.
+if TYPE_CHECKING:
+    from lycosa.frontier.leases import Held
 
 # After so many visits a page's own changes tell more than what its site says of how often it changes.
 PACED_VISITS = 2
