@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from pathlib import Path
 from random import Random
 from time import process_time
@@ -9,13 +11,18 @@ from typing import NamedTuple
 
 import pytest
 
+from lycosa.clock import steady_clock
+from lycosa.crawl.session import Session
 from lycosa.frontier.embedded import memory_frontier
 from lycosa.frontier.rules import FrontierRules
 from lycosa.frontier.view import open_rocks_view
 from lycosa.inspect.freshness import CollectionFreshness, collection_freshness
+from lycosa.observe import progress
 from lycosa.observe.report_figures import gather
 from lycosa.observe.report_page import render
+from lycosa.observe.tally import Tally
 from lycosa.policy.listing import Trust
+from lycosa.wiring.crawl import ProcessParts
 
 from ..frontier.contract_revisits import QUICK, ChangingWeb
 from ..frontier.stage import FakeClock, Stage
@@ -155,3 +162,21 @@ async def test_a_change_of_an_important_page_is_seen_sooner(space: Path) -> None
         )
         assert len(important) > len(other)
         assert sum(important) / len(important) < 0.8 * sum(other) / len(other)
+
+
+async def test_progress_tells_how_fresh_a_collection_is(
+    space: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with MovingWeb(SimulatedClock(), [1.0 / DAY] * 5, 3 * DAY) as web:
+        month = await kept_fresh(space, web, 20.0, 2.0)
+    monkeypatch.setattr(progress, "FRESHNESS_SECONDS", 0.01)
+    monkeypatch.setitem(progress._SECONDS_BETWEEN, "json", 0.01)
+    session = Session(ProcessParts(), month.folder, lambda folder: month.settings)
+    told = ""
+    async with progress.Progress(session, Tally(steady_clock()), "json"), asyncio.timeout(60):
+        while '"freshness"' not in told:
+            await asyncio.sleep(0.01)
+            told += capsys.readouterr().err
+    line = next(json.loads(line) for line in told.splitlines() if '"freshness"' in line)
+    assert line["freshness"]["pages"] == 6
+    assert 0 < line["freshness"]["fresh"] <= 1

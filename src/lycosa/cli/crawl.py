@@ -7,7 +7,7 @@ import asyncio
 import signal
 import sys
 import time
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from lycosa.cli.commands import COMMANDS
 from lycosa.cli.serve import introduce
 from lycosa.clock import steady_clock
 from lycosa.dashboard.serve import ANYWHERE, ServedBeside, listen
-from lycosa.errors import SettingsError
+from lycosa.errors import BackendLost, SettingsError
 from lycosa.store.objects import ObjectPlace, Objects
 
 if TYPE_CHECKING:
@@ -213,7 +213,11 @@ async def _sum_up(options: argparse.Namespace, session: Session, tally: Tally, e
         left = left_out(session.folder) if is_whole else []
         is_again = options.once or session.settings.continuous
         changes = count_changes(session.folder, tally.started_at) if is_again else None
-    fresh = freshness_of_folder(session.folder, time.time()) if session.settings.continuous else None
+    fresh = None
+    if session.settings.continuous:
+        # A store that machines share may be gone by now.
+        with suppress(BackendLost):
+            fresh = freshness_of_folder(session.folder, time.time())
     facts = summary(session, tally, options.folder, ending, missed, left, changes, fresh)
     with standard_output():
         if options.json:
