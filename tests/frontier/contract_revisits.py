@@ -218,6 +218,21 @@ class RevisitsContract:
         assert web.visits[told] == counted[told] + 1
         assert not (await self.past(stage, told)).is_told
 
+    async def test_a_list_of_which_another_list_says_that_it_changed_is_read(
+        self, open_frontier: OpenFrontier, clock: FakeClock
+    ) -> None:
+        stage = self.continuous(open_frontier, clock, pages_per_second=10 / DAY)
+        named = page("a/map.xml", kind=Kind.SITEMAP, referrer="http://a/robots.txt")
+        await stage.frontier.add([named])
+        web = ListedWeb(stage, [f"a/{number}" for number in range(60)])
+        await web.go_on(6.5 * DAY)
+        read, before = web.read, await self.past(stage, "a/map.xml")
+        assert before.next_at > clock.now + 0.4 * DAY
+        await stage.frontier.add([replace(named, listing=Listing(int(clock.now) - 5))])
+        assert (await self.past(stage, "a/map.xml")).is_told
+        await web.go_on(0.4 * DAY)
+        assert web.read == read + 1
+
     async def test_a_list_is_read_again_by_how_much_it_lists(
         self, open_frontier: OpenFrontier, clock: FakeClock
     ) -> None:

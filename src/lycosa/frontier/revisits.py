@@ -398,13 +398,17 @@ class Revisits:
         for (mark, key), rests in zip(keys.items(), found, strict=True):
             past, row = changed[mark]
             batch.put(HISTORY, mark, encode(row))
-            if rests is not None and row.is_told and past.outcome.is_page:
+            if rests is not None and row.is_told and (past.outcome.is_page or past.listed):
                 self._look_sooner(batch, key, row, now)
 
     def _look_sooner(self, batch: HostBatch, key: bytes, row: History, now: float) -> None:
-        """A page that may have changed, by what its site says, rests until a visit is worth the price by that."""
+        """A page that may have changed, by what its site says, rests until a visit is worth the price by that.
+
+        A list of which another list says so is read.
+        """
         record = self._hosts.get(host_of_origin(origin_of(row.url))).record
-        due = now + max(self._rest_of(record, row, self.price, now), _SOON)
+        pause = 0.0 if row.listed else self._rest_of(record, row, self.price, now)
+        due = max(now + max(pause, _SOON), row.visited_at + self._shortest)
         if due < row.next_at:
             self._remove(batch, key)
             self._put(batch, key[8:], row, due)
