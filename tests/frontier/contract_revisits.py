@@ -187,6 +187,25 @@ class RevisitsContract:
         assert stage.frontier.counts().resting == 3
         assert await stage.frontier.is_finished()
 
+    async def test_pages_that_are_found_late_have_their_part_of_the_budget_at_once(
+        self, open_frontier: OpenFrontier, clock: FakeClock
+    ) -> None:
+        stage = self.continuous(open_frontier, clock, pages_per_second=1.0)
+        web = ChangingWeb(stage, {f"h{host}/{number}": 0.0 for host in range(4) for number in range(5)})
+        await stage.add("h0/0")
+        for second in range(90):
+            if second == 30:
+                # Where there was nothing before, on other machines perhaps.
+                await stage.add(*web.rates)
+            clock.advance(1.0)
+            while leases := await stage.take():
+                for lease in leases:
+                    await web.visit(lease)
+            # Only now whoever shares the budget hears of the others.
+            if hasattr(stage.frontier, "tick"):
+                await stage.frontier.tick()
+        assert len(web.visits) == 20
+
     async def past(self, stage: Stage, url: str) -> History:
         found = await stage.frontier.history(page(url).fingerprint)
         assert found

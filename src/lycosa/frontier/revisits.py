@@ -215,6 +215,8 @@ class Revisits:
         schedule = self._schedule
         self._refill(self._clock())
         schedule.share = min(max(favoured_pages(self._state) / max(pages, 1.0), LEAST_SHARE), 1.0)
+        # When something can be paid was foretold by the share before.
+        self._look_at = 0.0
         if schedule.visits and price > 0.0:
             dearer = min(max(self.price / price, 1 / MOST_FAVOUR), MOST_FAVOUR) ** FAVOUR_STEP
             schedule.favour = min(max(schedule.favour * dearer, 1 / MOST_FAVOUR), MOST_FAVOUR)

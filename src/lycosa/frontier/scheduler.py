@@ -319,6 +319,8 @@ class Scheduler:
     def share_out(self, pages: float, price: float) -> None:
         """Take our part of the budget for visits (see `Revisits.share_out`)."""
         self._revisits.share_out(pages, price)
+        self._taking.stand_again()
+        self._tell()
 
     async def close(self) -> None:
         """Write how things stand. The tables are the caller's to close."""
