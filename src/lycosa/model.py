@@ -144,6 +144,15 @@ class RequestParts(msgspec.Struct, frozen=True, array_like=True, omit_defaults=T
     tag: str = ""  # for whoever made the request
 
 
+class Listing(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=False):
+    """What a sitemap or feed of its site says of a URL (see `policy.listing`)."""
+
+    modified_at: int = 0  # 0: it does not say
+    # In per cent: how much more often it changes, and how much more important it is, than others of the list.
+    pace: int = 100
+    weight: int = 100
+
+
 class Target(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     """A URL that may be visited, with what is known of it."""
 
@@ -167,6 +176,7 @@ class Target(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     request: RequestParts | None = None
     # Of a requisite: how many stylesheets lie between it and its page.
     steps: int = 0
+    listing: Listing | None = None
 
 
 class Validators(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
@@ -278,6 +288,8 @@ class Settlement(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
     worth: float = 1.0
     text: bytes = b""  # what the page's text is, in short
     changed: float = 0.0  # how much of the text is another than at the visit before; 0: nothing, or that is not known
+    listed: int = 0  # of a sitemap or a feed: how many URLs it lists
+    told: list[Target] = []  # of a feed that is a page: URLs of its host, most of them known, with what it says of them
 
 
 class Placement(NamedTuple):
@@ -317,6 +329,9 @@ class History(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     rate_scale: float = 0.0
     interval: int = 0  # how long it is to wait between two visits
     kind: Kind = Kind.PAGE  # what it was fetched for; not kept of sitemaps, which their referrers tell
+    listing: Listing | None = None  # what its site said of it last
+    is_told: bool = False  # it said since the last visit that the page has changed
+    listed: int = 0  # of a sitemap or a feed: how many URLs it lists
 
 
 class RawLink(NamedTuple):

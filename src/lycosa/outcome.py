@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from lycosa.model import (
@@ -39,6 +41,7 @@ class Stored(msgspec.Struct, frozen=True):
     others: bytes = b""  # fingerprints of the links that are followed and not discovered here (`FoundOnPage`)
     changed: float = 0.0  # how much of the text is another than at the visit before; 0: there was none, or unknown
     closed: list[Target] = []  # what it links to by schemes that are not open to the crawl
+    told: Sequence[Target] = ()  # of a feed: pages of its host, with what it says of them
 
 
 class Duplicate(msgspec.Struct, frozen=True):
@@ -58,6 +61,7 @@ class Duplicate(msgspec.Struct, frozen=True):
     others: bytes = b""
     changed: float = 0.0
     closed: list[Target] = []
+    told: Sequence[Target] = ()
 
 
 def duplicate_of(original: str, stored: Stored) -> Duplicate:
@@ -71,6 +75,7 @@ class Unchanged(msgspec.Struct, frozen=True):
     response: Response
     discovered: list[Target] = []
     digest: bytes = b""  # of bytes that changed, though the text did not
+    told: Sequence[Target] = ()  # as of what is stored
 
 
 class Moved(msgspec.Struct, frozen=True):
@@ -90,6 +95,7 @@ class Read(msgspec.Struct, frozen=True):
     robots: RobotsNews | None = None
     note: Reason = NO_REASON
     digest: bytes = b""  # of a sitemap
+    listed: int = 0  # by a sitemap
 
 
 class Refused(msgspec.Struct, frozen=True):

@@ -90,7 +90,8 @@ def test_the_frontier_of_a_crawl_has_pages_rest_by_the_rule_that_the_simulator_g
         now = (number + 1) * each
         page = frontier.take(now)
         assert page is not None
-        share = equal_share_of(frontier.resting, web.visits_per_second)
+        # The one that is being visited counts, too.
+        share = equal_share_of(frontier.resting + 1, web.visits_per_second)
         frontier.visited(page, now, changed=number % 3 == 0)
         row, price = frontier.row(page), frontier.price()
         seconds = rest(Belief(row.rate_shape, row.rate_scale), row.weight, price, share, shortest=frontier.shortest)

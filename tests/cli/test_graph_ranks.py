@@ -29,6 +29,9 @@ def test_coverage_of_a_list_counts_what_was_found(
     assert result["targets"] == 3
     assert shares == sorted(shares)
     assert shares[-1] == pytest.approx(2 / 3)
+    page = world.folder.report.read_text(encoding="utf-8")
+    assert "Of 3 pages, the list wanted.txt: found 66.7%" in page
+    assert page.count('<polyline class="line') >= 3
     # Nobody links to the third: it has no rank that could be missing.
     assert result["course"][-1]["page_rank"] == pytest.approx(1)
 

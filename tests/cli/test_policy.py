@@ -40,14 +40,17 @@ class Twice:
 
     async def crawl(self) -> None:
         async with HandWeb() as web:
-            self._write(web, "/", html("/same", "/changed", "/gone"))
+            self._write(web, "/", html("/same", "/changed", "/gone", "/moves"))
+            self._write(web, "/moves", html(text=LONG + "moves"))
             self._write(web, "/same", html(text=LONG + "same"))
             self._write(web, "/changed", html(text=LONG + "before"))
             self._write(web, "/gone", html(text=LONG + "gone"))
             await self._round(web)
             rows = [*self.folder.journals(), *self.folder.pages.glob("*")]
             self.between = max(path.stat().st_mtime for path in rows)
-            self._write(web, "/", html("/same", "/changed", "/gone", "/new"))
+            self._write(web, "/", html("/same", "/changed", "/gone", "/moves", "/new"))
+            self._write(web, "/moved", html(text=LONG + "moved to another place"))
+            web.redirect("http://a.test/moves", "/moved")
             self._write(web, "/changed", html(text=LONG + "after that quite another text stands here"))
             self._write(web, "/new", html(text="new"))
             web.page("http://a.test/gone", "", status=410)
@@ -84,9 +87,11 @@ def test_changes_tells_what_is_new_changed_unchanged_and_gone(twice: Twice, caps
     assert main(["changes", "--since", str(twice.between), *twice.place, "--json"]) == 0
     kinds = {row["url"]: row for row in lines(capsys)}
     paths = {path: kinds[url]["kind"] for path, url in twice.urls.items()}
-    assert paths == {"/": "changed", "/same": "unchanged", "/changed": "changed", "/gone": "vanished", "/new": "new"}
+    assert (paths["/"], paths["/same"], paths["/changed"]) == ("changed", "unchanged", "changed")
+    assert (paths["/gone"], paths["/moves"], paths["/new"], paths["/moved"]) == ("vanished", "vanished", "new", "new")
     assert 0 < kinds[twice.urls["/changed"]]["changed"] <= 1
     assert kinds[twice.urls["/gone"]]["detail"] == "410"
+    assert kinds[twice.urls["/moves"]]["detail"] == twice.urls["/moved"]
     assert main(["changes", "--since", "30d", *twice.place]) == 0
     told = capsys.readouterr().out
     assert "new" in told
@@ -112,7 +117,8 @@ def test_the_history_tells_what_visits_have_taught(twice: Twice, capsys: pytest.
     names = "url, domain, visits, changes, changed_at, failures, is_gone, changes_per_day"
     assert main(["query", f"select {names}, length(id) as id from history", *twice.place, "--json"]) == 0
     rows = {row["url"]: row for row in lines(capsys)}
-    changed, same, gone = (rows[twice.urls[path]] for path in ("/changed", "/same", "/gone"))
+    changed, same, gone, moved = (rows[twice.urls[path]] for path in ("/changed", "/same", "/gone", "/moved"))
+    assert moved["visits"] == 1, "its own, not those of what led there"
     assert (changed["visits"], changed["changes"], changed["domain"], changed["id"]) == (2, 1, "a.test", 16)
     assert changed["changed_at"]
     assert (same["visits"], same["changes"], same["changed_at"]) == (2, 0, None)
@@ -135,3 +141,21 @@ def test_the_policy_of_a_host_is_shown_and_ordered(twice: Twice, capsys: pytest.
 @pytest.mark.parametrize("wish", [["--delay", "-1"], ["--priority", "10"]])
 def test_a_policy_that_cannot_be_is_refused(twice: Twice, wish: list[str]) -> None:
     assert main(["policy", "a.test", *wish, *twice.place]) == 2
+
+
+def inputs(capsys: pytest.CaptureFixture[str]) -> dict[str, dict[str, str]]:
+    (answer,) = lines(capsys)
+    return {each["name"]: each for each in answer["inputs"]}
+
+
+def test_why_names_what_decides_with_what_each_counts(twice: Twice, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["why", twice.urls["/changed"], *twice.place, "--json"]) == 0
+    told = inputs(capsys)
+    assert told["robots.txt"]["weight"] == "lets it through"
+    assert told["last crawl"]["says"].split(": ")[1].startswith("stored")
+    assert told["experience"]["says"] == "1 changes in 2 visits"
+    assert told["frequency hints"]["weight"] == "none"
+    assert "visited again" in told["similar pages"]["says"]
+    assert set(told) >= {"similar URLs", "host load", "importance", "together"}
+    assert main(["why", twice.urls["/changed"], *twice.place]) == 0
+    assert "whether and when" in capsys.readouterr().out

@@ -8,6 +8,7 @@ import asyncio
 import shutil
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 
@@ -35,23 +36,72 @@ class SimulatedClock:
 
 
 class MovingWeb(HandWeb):
-    """Pages at `/p<n>` that change at moments which were drawn before; `/` leads to all of them."""
+    """Pages at `/p<n>` that change at moments which were drawn before; `/` leads to all of them.
 
-    def __init__(self, clock: SimulatedClock, rates: Sequence[float], seconds: float, seed: int = 1) -> None:
+    It may have a sitemap, which tells when each page changed last, or how important each is.
+    """
+
+    def __init__(
+        self,
+        clock: SimulatedClock,
+        rates: Sequence[float],
+        seconds: float,
+        seed: int = 1,
+        *,
+        tells_changes: bool = False,
+        has_feed: bool = False,
+        lies: bool = False,
+        priorities: Sequence[float] = (),
+    ) -> None:
         super().__init__()
         self.clock = clock
+        self._tells_changes, self._priorities, self._lies = tells_changes, priorities, lies
+        if tells_changes or priorities or lies:
+            self.robots("a.test", "User-agent: *\nSitemap: /sitemap.xml\n")
         random = Random(seed)
         self._changes = [_moments(random, rate, seconds) for rate in rates]
         self.served = [-1] * len(rates)
         self.seen_after: list[list[float]] = [[] for _ in rates]  # how old each change was when it was seen
         self.visits = 0
-        links = "".join(f"<a href='/p{number}'></a>" for number in range(len(rates)))
+        links = "<a href='/feed.atom'></a>" if has_feed else ""
+        links += "".join(f"<a href='/p{number}'></a>" for number in range(len(rates)))
         self.page("http://a.test/", f"<html><body><p>All pages.</p>{links}</body></html>")
 
     def version(self, number: int) -> int:
         return bisect_right(self._changes[number], self.clock.now)
 
+    def sitemap(self) -> str:
+        """What the site says of its pages now."""
+        told = []
+        for number in range(len(self.served)):
+            at = _written(self.clock.now) if self._lies else self._changed_at(number)
+            if at and (self._tells_changes or self._lies):
+                told.append(f"<lastmod>{at}</lastmod>")
+            if self._priorities:
+                told.append(f"<priority>{self._priorities[number]}</priority>")
+            told.append(f"<loc>{self.url('a.test', f'/p{number}')}</loc></url><url>")
+        return f"<urlset><url>{''.join(told).removesuffix('<url>')}</urlset>"
+
+    def feed(self) -> str:
+        """The pages that have changed, in Atom."""
+        told = "".join(
+            f"<entry><link href='/p{number}'/><updated>{at}</updated></entry>"
+            for number in range(len(self.served))
+            if (at := self._changed_at(number))
+        )
+        return f"<feed xmlns='http://www.w3.org/2005/Atom'><title>News</title>{told}</feed>"
+
+    def _changed_at(self, number: int) -> str:
+        version = self.version(number)
+        return _written(self._changes[number][version - 1]) if version else ""
+
     def answer(self, ask: Ask) -> Reply:
+        if ask.target == "/sitemap.xml":
+            self.visits += 1
+            return make_reply(200, self.sitemap().encode(), {"Content-Type": "application/xml"})
+        if ask.target == "/feed.atom":
+            self.visits += 1
+            return make_reply(200, self.feed().encode(), {"Content-Type": "application/atom+xml"})
         if not ask.target.startswith("/p"):
             self.visits += ask.target == "/"
             found = super().answer(ask)
@@ -70,6 +120,14 @@ class MovingWeb(HandWeb):
         own = f"page {number} " + " ".join(random.choices(_WORDS, k=60)) + f" version {version}"
         body = f"<html><title>{number}</title><body><p>{own}</p></body></html>".encode()
         return make_reply(200, body, {"Content-Type": "text/html; charset=utf-8", "ETag": etag})
+
+    def mean_age(self) -> float:
+        """For how long our copies have not been the pages as they are: the truth."""
+        ages = [
+            self.clock.now - self._changes[number][served] if 0 <= served < self.version(number) else 0.0
+            for number, served in enumerate(self.served)
+        ]
+        return sum(ages) / len(ages)
 
     def fresh_share(self, numbers: Sequence[int] | None = None) -> float:
         """The share of pages of which the newest version was fetched: the truth."""
@@ -163,6 +221,10 @@ class _JumpingDispatcher(CentralDispatcher):
         self._month.sample()
         if clock.now >= self._until:
             self.close()
+
+
+def _written(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat()
 
 
 def _moments(random: Random, rate: float, seconds: float) -> list[float]:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from lycosa.crawl.discovery import Discovery
-from lycosa.model import Kind, Page, RawLink, Target
+from lycosa.model import Kind, Listing, Page, RawLink, Target
 from lycosa.page.sitemap import Sitemap, SitemapEntry, SitemapKind
 from lycosa.settings import Settings
 from lycosa.url.canonical import parse_seeds
@@ -174,6 +174,41 @@ def test_a_sitemap_is_not_redirected_to_a_stranger() -> None:
     (elsewhere,) = own.of_robots(ROBOTS, ["http://cdn.example/s.xml"])
     assert len(own.of_redirect(elsewhere, "https://www.cdn.example/s.xml")[1]) == 1
     assert own.of_redirect(elsewhere, "https://other.example/s.xml")[1] == []
+
+
+def test_what_a_sitemap_says_of_its_pages_goes_with_them() -> None:
+    entries = [
+        SitemapEntry("http://a.test/often", 1_700_000_000.5, "hourly", 1.0),
+        SitemapEntry("http://a.test/seldom", None, "yearly", 0.1),
+        SitemapEntry("http://a.test/silent"),
+    ]
+    sitemap = Sitemap(SitemapKind.URLSET, tuple(entries))
+    listings = {each.url[14:]: each.listing for each in near().of_sitemap(SITEMAP, sitemap)}
+    often, seldom, silent = listings["often"], listings["seldom"], listings["silent"]
+    assert often
+    assert seldom
+    assert (often.modified_at, seldom.modified_at) == (1_700_000_000, 0)
+    assert often.pace > 100 > seldom.pace
+    assert often.weight > 100 > seldom.weight
+    assert silent is None or (silent.modified_at, silent.pace) == (0, 100)
+    # There the priorities divide the cash, from which importance follows.
+    ranked = near(order="best").of_sitemap(SITEMAP, sitemap)
+    assert {each.listing.weight for each in ranked if each.listing} == {100}
+
+
+def test_what_says_nothing_of_its_pages_costs_nothing() -> None:
+    entries = (SitemapEntry("http://a.test/x"), SitemapEntry("http://a.test/y"))
+    assert [each.listing for each in near().of_sitemap(SITEMAP, Sitemap(SitemapKind.URLSET, entries))] == [None, None]
+
+
+def test_a_feed_speaks_for_pages_of_its_own_host_that_have_a_date() -> None:
+    entries = (
+        SitemapEntry("http://a.test/new", 1_700_000_000.0),
+        SitemapEntry("http://a.test/undated"),
+        SitemapEntry("http://b.test/strange", 1_700_000_000.0),
+    )
+    (told,) = near().of_feed(SEED, Sitemap(SitemapKind.FEED, entries))
+    assert (told.url, told.listing) == ("http://a.test/new", Listing(1_700_000_000))
 
 
 def test_a_sitemap_sets_its_pages_in_order_by_priority_then_by_date() -> None:

@@ -201,6 +201,7 @@ def test_a_revisit_asks_for_changes_only(quiet_web: WitnessedWeb, space: Path) -
     assert (idle.exit_code, idle.summary["pages"]) == (0, first.summary["pages"])
     again = crawl(quiet_web, space / "c", "--revisit", "--once")
     assert again.exit_code == 0
+    assert again.summary["changes"] == {"new": 0, "changed": 0, "unchanged": len(pages), "vanished": 0}
     rows = evidence.by_outcome(evidence.pages(space / "c"))
     assert set(rows["unchanged"]) == pages
     assert set(rows["unchanged"].values()) == {1}

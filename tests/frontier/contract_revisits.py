@@ -9,7 +9,7 @@ from random import Random
 from msgspec.structs import replace
 
 from lycosa.frontier.rules import FrontierRules
-from lycosa.model import Kind, Lease, OutcomeKind
+from lycosa.model import History, Kind, Lease, Listing, OutcomeKind
 from lycosa.policy.politeness import Pace
 
 from .stage import DAY, FakeClock, OpenFrontier, Stage, page
@@ -70,6 +70,26 @@ class ChangingWeb:
         else:
             raise AssertionError("the frontier promises something again and again, and never gives it")
         clock.now = until
+
+
+class ListedWeb(ChangingWeb):
+    """Pages that never change, and a sitemap of them: from its third reading on it says that the first one did."""
+
+    def __init__(self, stage: Stage, urls: list[str]) -> None:
+        super().__init__(stage, dict.fromkeys(urls, 0.0))
+        self.read = 0
+        self._begin = stage.clock()
+
+    async def visit(self, lease: Lease) -> None:
+        if lease.target.kind is not Kind.SITEMAP:
+            await super().visit(lease)
+            return
+        self.read += 1
+        now = self.stage.clock()
+        moments = [now if url.endswith("/0") and self.read > 2 else self._begin for url in self.rates]
+        found = [page(url, listing=Listing(int(at))) for url, at in zip(self.rates, moments, strict=True)]
+        how = {"status": 200, "digest": b"%d" % self.read, "listed": len(found), "discovered": found}
+        await self.stage.settle(lease, OutcomeKind.READ, **how)
 
 
 class RevisitsContract:
@@ -166,6 +186,84 @@ class RevisitsContract:
         await web.go_on(1.0)
         assert stage.frontier.counts().resting == 3
         assert await stage.frontier.is_finished()
+
+    async def test_pages_that_are_found_late_have_their_part_of_the_budget_at_once(
+        self, open_frontier: OpenFrontier, clock: FakeClock
+    ) -> None:
+        stage = self.continuous(open_frontier, clock, pages_per_second=1.0)
+        web = ChangingWeb(stage, {f"h{host}/{number}": 0.0 for host in range(4) for number in range(5)})
+        await stage.add("h0/0")
+        for second in range(90):
+            if second == 30:
+                # Where there was nothing before, on other machines perhaps.
+                await stage.add(*web.rates)
+            clock.advance(1.0)
+            while leases := await stage.take():
+                for lease in leases:
+                    await web.visit(lease)
+            # Only now whoever shares the budget hears of the others.
+            if hasattr(stage.frontier, "tick"):
+                await stage.frontier.tick()
+        assert len(web.visits) == 20
+
+    async def past(self, stage: Stage, url: str) -> History:
+        found = await stage.frontier.history(page(url).fingerprint)
+        assert found
+        return found
+
+    async def test_a_page_that_its_site_says_has_changed_is_visited_sooner(
+        self, open_frontier: OpenFrontier, clock: FakeClock
+    ) -> None:
+        stage = self.continuous(open_frontier, clock, pages_per_second=1 / DAY)
+        urls = [f"a/{number}" for number in range(10)]
+        web = ChangingWeb(stage, dict.fromkeys(urls, 0.0))
+        modified = int(clock.now) - 5
+        await stage.frontier.add([page(url, listing=Listing(modified)) for url in urls])
+        await web.go_on(15 * DAY)
+        before = {url: await self.past(stage, url) for url in urls}
+        assert all(past.listing == Listing(modified) for past in before.values())
+        resting = [url for url in urls if before[url].next_at > clock.now + DAY]
+        told, silent = resting[:2]
+        await stage.frontier.add(
+            [page(told, listing=Listing(int(clock.now) - 5)), page(silent, listing=Listing(modified))]
+        )
+        after = {url: await self.past(stage, url) for url in urls}
+        assert (after[told].is_told, after[silent].is_told) == (True, False)
+        assert after[told].next_at < before[told].next_at
+        assert after[silent] == before[silent]
+        assert stage.frontier.counts().resting == 10
+        counted = dict(web.visits)
+        await web.go_on(2 * DAY)
+        assert web.visits[told] == counted[told] + 1
+        assert not (await self.past(stage, told)).is_told
+
+    async def test_a_list_of_which_another_list_says_that_it_changed_is_read(
+        self, open_frontier: OpenFrontier, clock: FakeClock
+    ) -> None:
+        stage = self.continuous(open_frontier, clock, pages_per_second=10 / DAY)
+        named = page("a/map.xml", kind=Kind.SITEMAP, referrer="http://a/robots.txt")
+        await stage.frontier.add([named])
+        web = ListedWeb(stage, [f"a/{number}" for number in range(60)])
+        await web.go_on(6.5 * DAY)
+        read, before = web.read, await self.past(stage, "a/map.xml")
+        assert before.next_at > clock.now + 0.4 * DAY
+        await stage.frontier.add([replace(named, listing=Listing(int(clock.now) - 5))])
+        assert (await self.past(stage, "a/map.xml")).is_told
+        await web.go_on(0.4 * DAY)
+        assert web.read == read + 1
+
+    async def test_a_list_is_read_again_by_how_much_it_lists(
+        self, open_frontier: OpenFrontier, clock: FakeClock
+    ) -> None:
+        stage = self.continuous(open_frontier, clock, pages_per_second=10 / DAY)
+        web = ListedWeb(stage, [f"a/{number}" for number in range(60)])
+        await stage.add("a/map.xml", kind=Kind.SITEMAP, referrer="http://a/robots.txt")
+        await web.go_on(60 * DAY)
+        # Sixty pages and it share ten visits a day; a twentieth of those is for it.
+        assert 26 <= web.read <= 32
+        others = sum(web.visits[f"a/{number}"] for number in range(1, 60)) / 59
+        assert web.visits["a/0"] > 1.5 * others
+        assert (await self.past(stage, "a/map.xml")).listed == 60
 
     async def opened_again(self, stage: Stage, open_frontier: OpenFrontier, rules: FrontierRules) -> bool:
         """Whether the same tables could be opened once more, by other rules: where they outlive their frontier."""

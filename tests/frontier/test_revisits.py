@@ -63,3 +63,17 @@ async def test_pages_of_a_host_with_an_interval_of_its_own_are_visited_by_that()
     await web.go_on(20 * DAY)
     assert 9 <= web.visits["www.own.test/a"] <= 11
     assert web.visits["other.test/a"] > 100, "the budget is for many more"
+
+
+async def test_what_is_left_of_the_budget_goes_to_new_pages_first_however_seldom_it_is_spent() -> None:
+    stage = continuous(pages_per_second=200 / DAY)
+    web = ChangingWeb(stage, {f"h{number % 7}/{number}": 1.0 / DAY for number in range(600)})
+    await stage.add(*web.rates)
+    for _ in range(3 * 48):
+        # So much of the budget has come in by then that known pages could have it.
+        stage.clock.advance(1800.0)
+        while leases := await stage.take():
+            for lease in leases:
+                await web.visit(lease)
+    assert sum(times > 0 for times in web.visits.values()) >= 590
+    assert web.visits.total() >= 590

@@ -56,6 +56,8 @@ def summary_with(*troubled: OriginWaiting) -> CrawlSummary:
         "robots_ignored": [],
         "seconds": 1.0,
         "pages_per_second": 1.0,
+        "changes": {},
+        "freshness": None,
     }
     return msgspec.convert(
         {**fields, **words, "troubled": [msgspec.to_builtins(each) for each in troubled]}, CrawlSummary

@@ -15,6 +15,7 @@ from lycosa.policy.freshness import (
     MOST_SCALE,
     MOST_SHAPE,
     Belief,
+    Foresight,
     Price,
     RatePool,
     age,
@@ -218,3 +219,25 @@ def test_the_first_visits_set_the_price_by_their_mean() -> None:
         price = price.visited(worth, 1_000_000)
     assert price.now == pytest.approx(2)
     assert Price(*tuple(price)) == price
+
+
+# ---- foresight
+
+
+def test_estimates_are_corrected_by_how_those_at_visits_came_out() -> None:
+    foresight = Foresight()
+    assert foresight.corrected(0.7) == pytest.approx(0.7)
+    for number in range(1000):
+        # Held to be fresh at 60 %, and 30 % were.
+        foresight = foresight.visited(0.6, changed=number % 10 >= 3)
+    assert foresight.corrected(0.6) == pytest.approx(0.3, abs=0.01)
+    assert foresight.corrected(0.0) == 0
+    assert foresight.corrected(1.0) == 1
+    assert foresight.corrected(0.9) > foresight.corrected(0.5)
+
+
+def test_what_came_out_as_foreseen_is_not_corrected() -> None:
+    foresight = Foresight()
+    for number in range(1000):
+        foresight = foresight.visited(0.6, changed=number % 5 >= 3)
+    assert foresight.corrected(0.25) == pytest.approx(0.25, abs=0.01)

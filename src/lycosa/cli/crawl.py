@@ -6,7 +6,8 @@ import argparse
 import asyncio
 import signal
 import sys
-from contextlib import nullcontext
+import time
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from lycosa.cli.commands import COMMANDS
 from lycosa.cli.serve import introduce
 from lycosa.clock import steady_clock
 from lycosa.dashboard.serve import ANYWHERE, ServedBeside, listen
-from lycosa.errors import SettingsError
+from lycosa.errors import BackendLost, SettingsError
 from lycosa.store.objects import ObjectPlace, Objects
 
 if TYPE_CHECKING:
@@ -205,6 +206,8 @@ async def _sum_up(options: argparse.Namespace, session: Session, tally: Tally, e
 
     from lycosa.cli.printing import standard_output
     from lycosa.crawl.session import Ending
+    from lycosa.inspect.changes import count_changes
+    from lycosa.inspect.freshness import freshness_of_folder
     from lycosa.inspect.left_out import left_out, unseen_share
     from lycosa.inspect.opened import readable_tables
     from lycosa.inspect.seeds import missed_seeds
@@ -215,7 +218,14 @@ async def _sum_up(options: argparse.Namespace, session: Session, tally: Tally, e
         is_whole = ending is Ending.FINISHED and not session.folder.seat
         missed = missed_seeds(session.folder) if is_whole else []
         left = left_out(session.folder) if is_whole else []
-    facts = summary(session, tally, options.folder, ending, missed, left)
+        is_again = options.once or session.settings.continuous
+        changes = count_changes(session.folder, tally.started_at) if is_again else None
+    fresh = None
+    if session.settings.continuous:
+        # A store that machines share may be gone by now.
+        with suppress(BackendLost):
+            fresh = freshness_of_folder(session.folder, time.time())
+    facts = summary(session, tally, options.folder, ending, missed, left, changes, fresh)
     with standard_output():
         if options.json:
             print(msgspec.json.encode(facts).decode())

@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
             elif options.picture:
                 draw_hosts(connection, options.picture)
             elif options.coverage:
-                show_coverage(connection, options)
+                show_coverage(connection, options, folder)
             elif options.pagerank or options.hits:
                 show_ranks(connection, options)
             else:

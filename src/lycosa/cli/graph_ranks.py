@@ -10,10 +10,13 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from lycosa.cli.printing import print_json, print_table
-from lycosa.errors import SettingsError
+from lycosa.errors import LycosaError, SettingsError
 
 if TYPE_CHECKING:
     import duckdb
+
+    from lycosa.inspect.coverage_course import CoverageCourse
+    from lycosa.store.folder import CrawlFolder
 
 
 def add_rank_options(parser: argparse.ArgumentParser) -> None:
@@ -48,18 +51,22 @@ def show_ranks(connection: duckdb.DuckDBPyConnection, options: argparse.Namespac
             print_table([name, "hosts" if options.hosts else "pages"], rows)
 
 
-def show_coverage(connection: duckdb.DuckDBPyConnection, options: argparse.Namespace) -> None:
-    """What was found over time, of a truth, of a list, or of all that the crawl knows of."""
+def show_coverage(connection: duckdb.DuckDBPyConnection, options: argparse.Namespace, folder: CrawlFolder) -> None:
+    """What was found over time, of a truth, of a list, or of all that the crawl knows of; the report draws it."""
     from lycosa.inspect.coverage import coverage, true_graph, url_graph
+    from lycosa.inspect.coverage_course import CoverageCourse
 
     if options.truth and options.reference:
         raise SettingsError("--truth or --reference, not both")
     if options.truth:
-        graph, targets = true_graph(options.truth)
+        (graph, targets), of = true_graph(options.truth), "the truth of a simulated web"
     else:
         graph = url_graph(connection)
         targets = _listed(options.reference) if options.reference else graph.urls
+        of = f"the list {options.reference.name}" if options.reference else "all that the crawl knows of"
     rows = coverage(connection, graph, targets, _teller())
+    if rows:
+        _keep(CoverageCourse(of, len(set(targets)), rows), folder)
     if options.json:
         print_json({"targets": len(set(targets)), "course": [row._asdict() for row in rows]})
         return
@@ -69,6 +76,23 @@ def show_coverage(connection: duckdb.DuckDBPyConnection, options: argparse.Names
     ]
     title = f"of {len(set(targets)):,} target pages"
     print_table(["seconds", "found", "of pages", "of PageRank", "of authority"], shown, title=title)
+
+
+def _keep(measured: CoverageCourse, folder: CrawlFolder) -> None:
+    """Have the report draw what was measured, where its folder can be written."""
+    from lycosa.inspect.coverage_course import keep
+    from lycosa.observe.report import write_report
+    from lycosa.store.mirror import MirroredFolder
+
+    if isinstance(folder, MirroredFolder):
+        return
+    try:
+        keep(measured, folder.coverage)
+        write_report(folder)
+    except (OSError, LycosaError) as error:
+        _say(f"the report cannot show it: {error}")
+    else:
+        _say(f"drawn in {folder.report}")
 
 
 def _listed(path: Path) -> list[str]:

@@ -15,7 +15,6 @@ from lycosa.inspect.wording import duration, moment, size, until
 
 if TYPE_CHECKING:
     from lycosa.frontier.view import Crew, Machine
-    from lycosa.inspect.freshness import CollectionFreshness
     from lycosa.inspect.status import Status, WorkerBalance
     from lycosa.ports import Counts
 
@@ -74,7 +73,7 @@ def print_status(status: Status, now: float) -> None:
             ),
             ("under way", f"{counts.leased:,}" if status.process or status.machines else ""),
             ("to retry", f"{counts.delayed:,}{_when(status.next_retry_at, now)}"),
-            ("freshness", _fresh(status.freshness) if status.freshness else ""),
+            ("freshness", status.freshness.in_words() if status.freshness else ""),
             ("requisites", _requisites(counts)),
             ("resting", f"{counts.resting:,} until they are due again" if counts.resting else ""),
             *((name, f"{getattr(counts, name):,}") for name in _OUTCOMES),
@@ -142,14 +141,6 @@ def _spread(balance: WorkerBalance) -> str:
     return (
         f"{len(balance.requests):,} workers had {least:,} to {most:,} requests each, variation {balance.variation:.1%}"
         f"; a domain is counted at most {balance.max_overestimate:,} too high"
-    )
-
-
-def _fresh(estimate: CollectionFreshness) -> str:
-    return (
-        f"{estimate.fresh:.1%} of the pages are believed to be up to date, by importance "
-        f"{estimate.fresh_by_importance:.1%}; the others have been old for "
-        f"{duration(estimate.age_seconds / max(1 - estimate.fresh, 1e-9))} on the average"
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from lycosa.cli.arguments import add_crawl_options, add_json_option, new_parser
-from lycosa.cli.printing import console, print_facts, print_json
+from lycosa.cli.printing import console, print_facts, print_json, print_table
 from lycosa.inspect.wording import visible
 
 _EXAMPLES = """\
@@ -51,6 +51,11 @@ def run(options: argparse.Namespace) -> int:
     console().print(visible(answer.url), style="bold")
     console().print(visible(answer.sentence))
     print_facts(answer.facts, indent="  ")
+    if answer.inputs:
+        print_table(
+            ["whether and when", "says", "counts"],
+            [(each.name, each.says, each.weight) for each in answer.inputs],
+        )
     for source in answer.linked_from:
         rel = f"  (rel={source.rel})" if source.rel else ""
         print_facts([("linked from", f"{source.url}{rel}")], indent="  ")

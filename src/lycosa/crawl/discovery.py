@@ -14,9 +14,10 @@ import msgspec
 from lycosa.crawl.requisites import Requisites
 from lycosa.figures import Hits
 from lycosa.hooks import Request
-from lycosa.model import Kind, Links, Page, RequestParts, Target, origin_of
+from lycosa.model import Kind, Links, Listing, Page, RequestParts, Target, origin_of
 from lycosa.page.sitemap import ORDINARY_PRIORITY, Sitemap, SitemapEntry, SitemapKind, entries_allowed
 from lycosa.policy import priority
+from lycosa.policy.listing import paces, weights
 from lycosa.site_rules import NO_RULES, SiteTable
 from lycosa.url.canonical import ANY_SCHEME, FETCHED, WEB, ParsedUrl, Rejection, parse
 from lycosa.url.domain import registered_domain
@@ -29,6 +30,7 @@ _OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 # A site may keep its sitemaps with somebody else. It may as well name a stranger, who would get the requests.
 MAX_SITEMAPS_ELSEWHERE = 3
 MAX_NAMING_DOMAINS = 10_000
+NOTHING_SAID = Listing()
 
 
 class DiscoveryRules(msgspec.Struct, frozen=True):
@@ -209,7 +211,9 @@ class Discovery:
             referrer=target.url,
             redirects=target.redirects + 1,
             attempt=0,
+            visits=0,
             request=request,
+            listing=None,
         )
         return link.url, [moved]
 
@@ -239,7 +243,8 @@ class Discovery:
         is_index = sitemap.kind is SitemapKind.INDEX
         named_by = self._domain(target.referrer)
         targets = []
-        for entry in sorted(entries, key=_urgency):
+        listings = self._listings(entries)
+        for entry, listing in sorted(zip(entries, listings, strict=True), key=_urgency):
             link = self._policy.decide(entry.loc)
             if not isinstance(link, KnownLink):
                 continue
@@ -253,9 +258,40 @@ class Discovery:
                 priority.SITEMAP if is_index else self._listed_class(link.url, entry),
                 target.depth + 1 if is_index else 1,
                 target.referrer if is_index else target.url,
+                listing=listing,
             )
             targets.append(found)
         return targets
+
+    def of_feed(self, target: Target, feed: Sitemap) -> list[Target]:
+        """What a feed that is a page says of pages of its own host; their links are found as on any page."""
+        entries = [each for each in entries_allowed(feed, target.url) if each.lastmod_at]
+        links = ((entry, self._policy.decide(entry.loc, target.url)) for entry in entries)
+        return [
+            Target(
+                link.url,
+                link.host,
+                link.fingerprint,
+                depth=target.depth + 1,
+                referrer=target.url,
+                listing=Listing(int(entry.lastmod_at or 0.0)),
+            )
+            for entry, link in links
+            if isinstance(link, KnownLink) and link.in_scope and target.depth < self._rules.max_depth
+        ]
+
+    def _listings(self, entries: Sequence[SitemapEntry]) -> list[Listing | None]:
+        """What a sitemap says of each of its URLs beside the others."""
+        pace = paces([entry.changefreq for entry in entries])
+        # In the order best it is cash that the priorities divide, and importance follows from that.
+        is_ranked = self._rules.order == "best"
+        told = [None if is_ranked else entry.priority for entry in entries]
+        weight = weights(told, ORDINARY_PRIORITY)
+        listings = (
+            Listing(int(entry.lastmod_at or 0.0), round(100 * each_pace), round(100 * each_weight))
+            for entry, each_pace, each_weight in zip(entries, pace, weight, strict=True)
+        )
+        return [None if each == NOTHING_SAID else each for each in listings]
 
     def _listed_class(self, url: str, entry: SitemapEntry) -> int:
         return self._sites.of(url).priority or priority.sitemap_class(self._rules.order, entry.priority)
@@ -323,6 +359,7 @@ def _after_redirect(target: Target, link: KnownLink, status: int) -> RequestPart
     return None if parts == RequestParts() else parts
 
 
-def _urgency(entry: SitemapEntry) -> tuple[float, float]:
+def _urgency(listed: tuple[SitemapEntry, Listing | None]) -> tuple[float, float]:
     """Smaller is sooner. A site can only set its own pages in order: priorities of others are not compared."""
+    entry = listed[0]
     return -(ORDINARY_PRIORITY if entry.priority is None else entry.priority), -(entry.lastmod_at or 0.0)

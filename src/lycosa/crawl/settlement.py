@@ -99,6 +99,8 @@ def settlement_of(lease: Lease, outcome: Settled, learnt: Learnt) -> Settlement:
         sent=response is None or response.protocol != "file",
         connect_seconds=response.connect_seconds if response else 0.0,
     )
+    if isinstance(outcome, Stored | Duplicate | Unchanged) and outcome.told:
+        facts = msgspec.structs.replace(facts, told=list(outcome.told), listed=len(outcome.told))
     match outcome:
         case Stored():
             return msgspec.structs.replace(
@@ -136,7 +138,7 @@ def settlement_of(lease: Lease, outcome: Settled, learnt: Learnt) -> Settlement:
         case Moved():
             return msgspec.structs.replace(facts, robots=outcome.robots)
         case Read():
-            facts = msgspec.structs.replace(facts, robots=outcome.robots, digest=outcome.digest)
+            facts = msgspec.structs.replace(facts, robots=outcome.robots, digest=outcome.digest, listed=outcome.listed)
             if (past := lease.validators) and facts.status == NOT_MODIFIED:
                 etag, last_modified = facts.etag or past.etag, facts.last_modified or past.last_modified
                 facts = msgspec.structs.replace(facts, etag=etag, last_modified=last_modified)

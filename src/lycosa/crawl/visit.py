@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from hashlib import sha1
 from typing import cast
@@ -43,6 +43,7 @@ from lycosa.outcome import (
     duplicate_of,
 )
 from lycosa.page.digest import Digester
+from lycosa.page.media import Media, media_of
 from lycosa.page.parser import PageParser
 from lycosa.page.requisites import css_text, is_stylesheet, requisites_of_css
 from lycosa.page.sitemap import MAX_SITEMAP_BYTES, SitemapKind, parse_sitemap
@@ -56,6 +57,7 @@ from lycosa.site.judge import SiteJudge
 
 MAX_ROBOTS_REDIRECTS = 5
 MAX_SITEMAP_NESTING = 3
+PAGES_PER_SITEMAP = 100
 RENDERED_TYPE = "text/html; charset=utf-8"
 # What a library says of a page may quote all of it.
 MAX_DETAIL_CHARACTERS = 500
@@ -207,9 +209,10 @@ class Visitor:
             if self._judge.is_soft_404(lease, page):
                 return Failed(Failure.SOFT_404, response=response)
             found = self._discovery.of_page(target, page, self._judge.renaming(lease))
-            links = found.links
+            links, told = found.links, self._told_by(target, response)
             shown = as_shown(response)
             items, new = self._extraction.read(target, shown, page, links, found.new)
+            new = with_listings(new, told)
             discovered = [*self._judge.deferred(lease, new), *found.again, *found.requisites]
             beyond = self._discovery.beyond(target, links)
             if shown is not response:
@@ -217,7 +220,7 @@ class Visitor:
             page_digest = self._digester.read(page)
         changed = change_since(before, page_digest.signature)
         if changed == 0.0 and not items:
-            return Unchanged(response, discovered, digest)
+            return Unchanged(response, discovered, digest, told)
         usage = str(usage_of(response, page) | await self._robots_cache.usage(lease))
         original, placement = await self._dispatcher.recognise(digest, target.url, lease.token, page_digest.signature)
         closed = self._discovery.closed_schemes(target, page)
@@ -235,6 +238,7 @@ class Visitor:
             found.others,
             changed or 0.0,
             closed,
+            told,
         )
         return duplicate_of(original, stored) if original else stored
 
@@ -263,6 +267,12 @@ class Visitor:
     def _parse(self, response: Response) -> Page:
         directives = [value for name, value in response.headers if name == "x-robots-tag"]
         return self._parser.parse(response.body, response.header("content-type"), directives, url=response.url)
+
+    def _told_by(self, target: Target, response: Response) -> list[Target]:
+        """What a page that is a feed says of when pages of its site changed."""
+        if media_of(response.header("content-type"), response.body) is not Media.FEED:
+            return []
+        return self._discovery.of_feed(target, parse_sitemap(response.body, target.url))
 
     def _parse_rendered(self, lease: Lease, html: bytes) -> Page:
         with self._watchdog(lease.token, len(html)):
@@ -328,7 +338,8 @@ class Visitor:
         if refused := await self._robots_cache.refusal(lease) or await self._judge.objection_to_host(lease):
             return refused
         address = await self._address(lease)
-        asked_for_changes = conditions(lease.validators)
+        # Whole for a second time: when it was read first, most of its pages had not been visited, and were not told.
+        asked_for_changes = conditions(lease.validators) if target.visits > 1 else []
         response = await self._fetcher.fetch(
             target.url, address=address, headers=asked_for_changes, max_body_bytes=MAX_SITEMAP_BYTES
         )
@@ -345,7 +356,10 @@ class Visitor:
         response = msgspec.structs.replace(response, body=b"")
         if sitemap.kind is SitemapKind.INDEX and target.depth >= MAX_SITEMAP_NESTING:
             return Read(response, [], note=Reason(Note.SITEMAP_NESTING, str(target.depth)), digest=digest)
-        return Read(response, self._discovery.of_sitemap(target, sitemap), note=sitemap.trouble, digest=digest)
+        found = self._discovery.of_sitemap(target, sitemap)
+        # Each further sitemap stands for many pages.
+        listed = len(found) * (PAGES_PER_SITEMAP if sitemap.kind is SitemapKind.INDEX else 1)
+        return Read(response, found, note=sitemap.trouble, digest=digest, listed=listed)
 
     async def _fetch_requisite(self, lease: Lease) -> Outcome:
         """What a page needs to be shown. It is kept as it came; only a stylesheet is read, for what it names."""
@@ -387,6 +401,14 @@ class Visitor:
                 text, found = page.text, self._discovery.of_page(lease.target, page).new
         self._judge.learn_probe(lease, response.status, text, found)
         return Read(response, [], note=Reason(Note.PROBE))
+
+
+def with_listings(targets: list[Target], told: Sequence[Target]) -> list[Target]:
+    """The targets, each with what a feed says of it."""
+    if not told:
+        return targets
+    listings = {each.fingerprint: each.listing for each in told}
+    return [msgspec.structs.replace(each, listing=listings.get(each.fingerprint)) for each in targets]
 
 
 def as_shown(response: Response) -> Response:

@@ -12,7 +12,8 @@ from urllib.parse import urlencode
 
 from lycosa.dashboard.markup import Html, card, host_link, link, plot, table, tag, text, url_link
 from lycosa.errors import LycosaError, SettingsError
-from lycosa.inspect.coverage import CoverageRow, coverage, url_graph
+from lycosa.inspect.coverage import coverage, url_graph
+from lycosa.inspect.coverage_course import CoverageRow
 from lycosa.inspect.link_graph import HostGraph, add_link_graph, host_graph
 from lycosa.inspect.opened import open_folder, readable_tables
 from lycosa.inspect.ranks import page_rank

@@ -62,6 +62,13 @@ def _became(answer: Answer) -> Html:
         "What became of it",
         tag("p", tag("strong", answer.sentence)),
         facts([("page", outside(answer.url)), ("host", host), ("state", answer.state), *answer.facts]),
+        table(
+            ("whether and when", "says", "counts"),
+            [(each.name, each.says, each.weight) for each in answer.inputs],
+            caption="What decides whether and when it is visited",
+        )
+        if answer.inputs
+        else None,
         [tag("h3", "Linked from"), tag("ul", sources)] if sources else None,
     )
 

@@ -11,7 +11,7 @@ import msgspec
 
 from lycosa.frontier.poison import UNREADABLE
 from lycosa.frontier.rules import host_of_origin, rank_of
-from lycosa.model import MAX_PRIORITY, Kind, RequestParts, Target, origin_of
+from lycosa.model import MAX_PRIORITY, Kind, Listing, RequestParts, Target, origin_of
 
 
 class Entry(msgspec.Struct, array_like=True, omit_defaults=True, frozen=True, gc=False):
@@ -32,6 +32,7 @@ class Entry(msgspec.Struct, array_like=True, omit_defaults=True, frozen=True, gc
     deferred: int = 0
     request: RequestParts | None = None
     steps: int = 0
+    listing: Listing | None = None
 
 
 _MARKS = {"http": "", "https": "s"}
@@ -86,6 +87,7 @@ def entry_under(target: Target, origin: str, mark: str, rank: int) -> bytes:
             target.deferred,
             target.request,
             target.steps,
+            target.listing,
         )
     )
 
@@ -120,6 +122,7 @@ def target_of(entry: bytes | msgspec.Raw, host: str, rank: int) -> Target | None
             fields.deferred,
             fields.request,
             fields.steps,
+            fields.listing,
         )
     except (*UNREADABLE, ValueError):
         return None

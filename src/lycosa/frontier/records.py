@@ -70,6 +70,7 @@ class HostRecord(msgspec.Struct, array_like=True, omit_defaults=True, gc=False):
     rated: float = 0.0
     price: float = 0.0  # what visits of it were worth lately, where its pauses let us make fewer than are due
     policy: HostPolicy | None = None
+    trust: list[float] = []  # how good what it says of its URLs is (`policy.listing.Trust`)
 
     @property
     def asked_delay_seconds(self) -> float:
@@ -92,6 +93,7 @@ class Schedule(msgspec.Struct, array_like=True):
     share: float = 1.0  # of the budget, where others have the rest
     is_whole: bool = False  # all that was visited before it was begun has a time
     favour: float = 1.0  # how much more than a page's part of the budget each page here has, since it is worth more
+    foresight: list[float] = []  # how fresh visited pages were, and were held to be (`policy.freshness.Foresight`)
 
 
 class State(msgspec.Struct, array_like=True, kw_only=True):

@@ -10,7 +10,7 @@ politeness alone decides.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from math import floor, log2
 from typing import NamedTuple
 
@@ -20,12 +20,14 @@ from lycosa.clock import Clock
 from lycosa.frontier.backlog import Backlog
 from lycosa.frontier.host import Host
 from lycosa.frontier.hosts import HostBatch, HostTable
+from lycosa.frontier.listings import count_visit, odds_of, paced, told_of
 from lycosa.frontier.poison import readable_history
 from lycosa.frontier.records import HostRecord, Schedule, State, due_key, due_of, encode
 from lycosa.frontier.rules import FrontierRules, host_of_origin, is_for_revisit, is_sitemap, visited_target
 from lycosa.frontier.tables import HISTORY, REVISITS, Batch, Row, Tables
 from lycosa.model import MAX_PRIORITY, Failure, History, Kind, OutcomeKind, Settlement, Target, origin_of
-from lycosa.policy.freshness import Belief, Price, RatePool, learnt, prior_of, value
+from lycosa.policy.freshness import Belief, Foresight, Price, RatePool, freshness, learnt, prior_of, value
+from lycosa.policy.listing import list_interval
 from lycosa.policy.priority import ORDINARY, SEED
 from lycosa.policy.revisits import equal_share_of, interval_of, is_due, longest_wait, rest
 from lycosa.site_rules import intervals_of
@@ -45,9 +47,11 @@ WAKE_SECONDS = 0.25
 MIN_WOKEN, WOKEN_SECONDS = 16, 60.0
 # A page whose host has enough to do comes again when it is worth so much more, and not at once.
 DEARER = 1.1
+# Pages that are new count up to so many times those that are known.
+MOST_NEW = 10
 # Each class is worth so much more than the one below.
 CLASS_WORTH = 1.3
-# A sitemap stands for many pages.
+# A sitemap of which it is not known how many pages it stands for.
 SITEMAP_WEIGHT = 5.0
 # A page that vanished is tried again after these; then it is gone, and after a time forgotten.
 VANISHED_PAUSES = (DAY, 7 * DAY)
@@ -109,8 +113,11 @@ def has_changed(past: History, settlement: Settlement) -> bool | None:
 
 
 def weight_of(target: Target) -> float:
-    """The importance of a page beside others, as its class tells."""
-    return SITEMAP_WEIGHT if target.kind is Kind.SITEMAP else CLASS_WORTH ** (target.priority - ORDINARY)
+    """The importance of a page beside others, as its class tells, and beside others of its site, as that says."""
+    if target.kind is Kind.SITEMAP:
+        return SITEMAP_WEIGHT
+    listed = target.listing.weight / 100.0 if target.listing else 1.0
+    return listed * CLASS_WORTH ** (target.priority - ORDINARY)
 
 
 def belief_of(past: History, prior: Belief) -> Belief:
@@ -118,10 +125,14 @@ def belief_of(past: History, prior: Belief) -> Belief:
     return Belief(past.rate_shape, past.rate_scale) if past.rate_shape else prior
 
 
-def prior_in(record: HostRecord, schedule: Schedule | None) -> Belief:
-    """What is believed of a page of a host before it was visited twice: as of its like there, and everywhere."""
+def prior_in(record: HostRecord, schedule: Schedule | None, past: History | None = None) -> Belief:
+    """What is believed of a page of a host before it was visited twice: as of its like there, and everywhere.
+
+    At first what its site says of how often it changes counts a little, too.
+    """
     everywhere = RatePool(schedule.rates, schedule.rated) if schedule else RatePool()
-    return prior_of(RatePool(record.rates, record.rated).mean(everywhere.mean(1.0 / USUAL_SECONDS)))
+    prior = prior_of(RatePool(record.rates, record.rated).mean(everywhere.mean(1.0 / USUAL_SECONDS)))
+    return paced(prior, past.listing, past.visits) if past else prior
 
 
 class Revisits:
@@ -145,6 +156,7 @@ class Revisits:
         self._counts = backlog.counts
         self._backlog = backlog
         self._woken = Counter[str]()  # by host: not settled since
+        self._awake = 0  # all of them
         self._from = b""  # nothing rests up to here
         self._look_at = 0.0  # before that nobody can be woken
         self._compared = MIN_COMPARED
@@ -204,6 +216,8 @@ class Revisits:
         schedule = self._schedule
         self._refill(self._clock())
         schedule.share = min(max(favoured_pages(self._state) / max(pages, 1.0), LEAST_SHARE), 1.0)
+        # When something can be paid was foretold by the share before.
+        self._look_at = 0.0
         if schedule.visits and price > 0.0:
             dearer = min(max(self.price / price, 1 / MOST_FAVOUR), MOST_FAVOUR) ** FAVOUR_STEP
             schedule.favour = min(max(schedule.favour * dearer, 1 / MOST_FAVOUR), MOST_FAVOUR)
@@ -236,7 +250,18 @@ class Revisits:
     @property
     def equal_share(self) -> float:
         """How long each page would wait if all were visited equally often."""
-        return equal_share_of(self._counts["resting"], self.rate, self._shortest)
+        return equal_share_of(self._pages, self.rate, self._shortest)
+
+    @property
+    def _pages(self) -> int:
+        """Those that share the budget: new ones, too, or else the first that were visited would have all of it.
+
+        Some that are queued may wait for ever, so these count no more than so many times the others.
+        """
+        resting = self._counts["resting"]
+        if not self.is_charged:
+            return resting
+        return resting + min(self._counts["queued"], MOST_NEW * (resting + 100))
 
     @property
     def _shortest(self) -> float:
@@ -244,8 +269,8 @@ class Revisits:
 
     # ---- what is believed
 
-    def prior(self, record: HostRecord) -> Belief:
-        return prior_in(record, self._state.schedule)
+    def prior(self, record: HostRecord, past: History | None = None) -> Belief:
+        return prior_in(record, self._state.schedule, past)
 
     def learn(
         self, host: Host, target: Target, past: History | None, row: History, settlement: Settlement, now: float
@@ -263,27 +288,39 @@ class Revisits:
             weight=past.weight or weight_of(target),
             rate_shape=past.rate_shape,
             rate_scale=past.rate_scale,
+            listing=past.listing,
+            # A list that did not change is not read for what it lists.
+            listed=row.listed or (past.listed if changed is False else 0),
         )
         if changed is None or past.failures:
             return row
+        count_visit(host.record, past, changed=changed)
         after = self._believe(host.record, past, max(now - past.visited_at, 1.0), changed=changed)
         return replace(row, rate_shape=after.a, rate_scale=after.b)
 
     def _believe(self, record: HostRecord, past: History, elapsed: float, *, changed: bool) -> Belief:
-        prior = self.prior(record)
+        prior = self.prior(record, past)
         before = belief_of(past, prior)
         after = learnt(before, elapsed, changed, prior)
+        if past.outcome.is_page:
+            self._foresee(freshness(before, elapsed, odds_of(record, past)), changed=changed)
         known = before if past.rate_shape else None
         record.rates, record.rated = RatePool(record.rates, record.rated).learnt(known, after)
         if schedule := self._state.schedule:
             schedule.rates, schedule.rated = RatePool(schedule.rates, schedule.rated).learnt(known, after)
         return after
 
+    def _foresee(self, chance: float, *, changed: bool) -> None:
+        """Compare what was expected of a page with what a visit found."""
+        if schedule := self._state.schedule:
+            schedule.foresight = list(Foresight(*schedule.foresight).visited(chance, changed=changed))
+
     # ---- resting
 
     def settled(self, host: Host, target: Target) -> None:
         """A visit ended."""
         if target.visits and (left := self._woken[host.record.name]) > 0:
+            self._awake -= 1
             self._woken[host.record.name] = left - 1
             if left == 1:
                 del self._woken[host.record.name]
@@ -314,12 +351,16 @@ class Revisits:
                 return None
             case _ if (own := self._own_interval(row.url)) is not None:
                 return own, own
+            case _ if row.listed:
+                # What it lists may not have been visited yet.
+                share = equal_share_of(max(self._pages, row.listed), self.rate, self._shortest)
+                seconds = list_interval(row.listed, share, self._shortest)
             case _:
-                belief, weight = belief_of(row, self.prior(record)), row.weight or 1.0
+                belief, weight, odds = belief_of(row, self.prior(record, row)), row.weight or 1.0, odds_of(record, row)
                 price, share = self.price, self.equal_share
                 return (
-                    rest(belief, weight, price, share, shortest=self._shortest),
-                    interval_of(belief, weight, price, share, self._shortest),
+                    rest(belief, weight, price, share, shortest=self._shortest, odds=odds),
+                    interval_of(belief, weight, price, share, self._shortest, odds),
                 )
         return seconds, seconds
 
@@ -337,6 +378,46 @@ class Revisits:
     def _remove(self, batch: Batch, key: bytes) -> None:
         batch.delete(REVISITS, key)
         self._counts["resting"] -= 1
+
+    # ---- what lists say
+
+    async def tell(self, batch: HostBatch, targets: Iterable[Target], visited: Container[bytes], now: float) -> None:
+        """Lists say of these known URLs when they were modified: who may have changed since its visit is looked at.
+
+        Nothing is told of those that were `visited` in this moment.
+        """
+        if not self.is_kept:
+            return
+        told = {each.fingerprint: each for each in targets if each.listing and each.fingerprint not in visited}
+        rows = await self._tables.get(HISTORY, list(told)) if told else []
+        pasts = {mark: past for mark, raw in zip(told, rows, strict=True) if (past := readable_history(raw))}
+        changed = {
+            mark: (past, row)
+            for mark, past in pasts.items()
+            if (listing := told[mark].listing) and (row := told_of(past, listing))
+        }
+        if not changed:
+            return
+        keys = {mark: due_key(past.next_at, int.from_bytes(mark), 8) for mark, (past, _) in changed.items()}
+        found = await self._tables.get(REVISITS, list(keys.values()))
+        await self._hosts.load({told[mark].host: None for mark in changed}, batch)
+        for (mark, key), rests in zip(keys.items(), found, strict=True):
+            past, row = changed[mark]
+            batch.put(HISTORY, mark, encode(row))
+            if rests is not None and row.is_told and (past.outcome.is_page or past.listed):
+                self._look_sooner(batch, key, row, now)
+
+    def _look_sooner(self, batch: HostBatch, key: bytes, row: History, now: float) -> None:
+        """A page that may have changed, by what its site says, rests until a visit is worth the price by that.
+
+        A list of which another list says so is read.
+        """
+        record = self._hosts.get(host_of_origin(origin_of(row.url))).record
+        pause = 0.0 if row.listed else self._rest_of(record, row, self.price, now)
+        due = max(now + max(pause, _SOON), row.visited_at + self._shortest)
+        if due < row.next_at:
+            self._remove(batch, key)
+            self._put(batch, key[8:], row, due)
 
     # ---- taking in, and letting go of, what was visited without a schedule
 
@@ -383,13 +464,16 @@ class Revisits:
         """Queue what is due, as far as the budget goes; and if some of that is left over, what will be due next."""
         if not self.is_on or not self._counts["resting"] or now < self._look_at:
             return 0
+        left_over = self._schedule.left
         self._refill(now)
         paid = int(self._schedule.left + 1.0 - _ENOUGH)
         if paid < 1:
             return 0
+        # What came in since the last time was not offered to new pages yet.
+        spare = int((left_over if self._has_new else self._schedule.left) + 1.0 - _ENOUGH - self._kept_back())
         rows = await self._tables.scan(REVISITS, self._from, min(max(self._compared, 2 * paid), MAX_COMPARED))
         resting = await self._look(batch, rows, now)
-        woken = self._choose(batch, resting, paid, now)
+        woken = self._choose(batch, resting, paid, spare, now)
         self._schedule.left -= len(woken)
         await self._backlog.queue(batch, [self._queued(batch, each, now) for each in woken])
         moved = batch.tables.get(REVISITS, {})
@@ -403,8 +487,9 @@ class Revisits:
         else:
             first_due = min((due_of(key) for key in left if due_of(key) > now), default=now + WOKEN_SECONDS)
             self._look_at = self._next_look([each for each in resting if each.key in left], first_due, now)
-            # Perhaps those behind them may be visited early.
-            self._compared = min(4 * self._compared, MAX_COMPARED)
+            # Perhaps those behind them are due, or may be visited early.
+            is_short = len(woken) < spare or (rows and due_of(rows[-1][0]) <= now)
+            self._compared = min(4 * self._compared, MAX_COMPARED) if is_short else MIN_COMPARED
         return len(woken)
 
     async def _look(self, batch: HostBatch, rows: Sequence[Row], now: float) -> list[_Resting]:
@@ -424,24 +509,27 @@ class Revisits:
                     self._forget(batch, key)
                 continue
             host = self._hosts.get(host_of_origin(origin_of(past.url)))
-            belief = belief_of(past, self.prior(host.record))
+            belief = belief_of(past, self.prior(host.record, past))
             if goes_by_clock := self._goes_by_clock(past):
                 worth = self.price if due_of(key) <= now else 0.0
             else:
-                worth = value(belief, past.weight or 1.0, now - past.visited_at)
+                worth = value(belief, past.weight or 1.0, now - past.visited_at, odds_of(host.record, past))
             resting.append(_Resting(key, past, host, worth, goes_by_clock))
         return resting
 
     def _goes_by_clock(self, past: History) -> bool:
-        """Whether a page is visited at its moment: nobody knows what would be found, or the operator has set it."""
-        if past.failures or past.outcome is OutcomeKind.REFUSED:
+        """Whether a page is visited at its moment: nobody knows what would be found, or the operator has set it; or it
+        is read for what it lists.
+        """
+        if past.failures or past.outcome is OutcomeKind.REFUSED or past.listed:
             return True
         return self._own_interval(past.url) is not None
 
-    def _choose(self, batch: HostBatch, resting: Sequence[_Resting], paid: int, now: float) -> list[_Resting]:
-        """The worthiest: those that are due; of the others as many as would else be lost of the budget."""
+    def _choose(
+        self, batch: HostBatch, resting: Sequence[_Resting], paid: int, spare: int, now: float
+    ) -> list[_Resting]:
+        """The worthiest: those that are due; of the others as many as are to spare, which else would be lost."""
         price, share = self.price, self.equal_share
-        spare = int(self._schedule.left + 1.0 - _ENOUGH - self._kept_back())
         chosen: list[_Resting] = []
         for each in sorted(resting, key=lambda one: -one.value):
             elapsed, has_slept = now - each.past.visited_at, due_of(each.key) <= now
@@ -451,26 +539,34 @@ class Revisits:
                 if not self._has_room(each.host):
                     # It waits until it is worth what others of its host are.
                     dearer = max(each.host.record.price, DEARER * each.value)
-                    self._sleep(batch, each, max(self._rest_of(each, dearer, now), WOKEN_SECONDS), now)
+                    rested = self._rest_of(each.host.record, each.past, dearer, now)
+                    self._sleep(batch, each, max(rested, WOKEN_SECONDS), now)
                     continue
                 chosen.append(each)
                 self._woken[each.host.record.name] += 1
+                self._awake += 1
                 if not each.goes_by_clock:
                     self._note_price(each.value)
                     self._note_host_price(batch, each)
             elif has_slept and not is_its_turn:
                 # The price rose since it went to rest, or it rested for all of an equal share.
-                self._sleep(batch, each, self._rest_of(each, price, now), now)
+                self._sleep(batch, each, self._rest_of(each.host.record, each.past, price, now), now)
         return chosen
 
-    def _rest_of(self, each: _Resting, price: float, now: float) -> float:
-        """For how long one that was looked at rests on."""
-        belief, elapsed = belief_of(each.past, self.prior(each.host.record)), now - each.past.visited_at
-        return rest(belief, each.past.weight or 1.0, price, self.equal_share, elapsed, self._shortest)
+    def _rest_of(self, record: HostRecord, past: History, price: float, now: float) -> float:
+        """For how long one that is looked at rests on."""
+        belief, elapsed = belief_of(past, self.prior(record, past)), now - past.visited_at
+        share, odds = self.equal_share, odds_of(record, past)
+        return rest(belief, past.weight or 1.0, price, share, elapsed, self._shortest, odds)
 
     def _kept_back(self) -> float:
         """How much of the budget waits for what is queued."""
-        return max(1.0, SPARE_SECONDS * self.rate) if self._counts["queued"] else 0.0
+        return max(1.0, SPARE_SECONDS * self.rate) if self._has_new else 0.0
+
+    @property
+    def _has_new(self) -> bool:
+        """Whether something is queued that was not woken."""
+        return self._counts["queued"] > self._awake
 
     def _is_early(self, each: _Resting, now: float) -> bool:
         """Whether a page may be visited before it is due."""

@@ -265,6 +265,8 @@ def history_of(target: Target, settlement: Settlement, now: float, due: float | 
         request=target.request,
         text=settlement.text,
         kind=target.kind if target.kind is Kind.REQUISITE else Kind.PAGE,
+        listing=target.listing,
+        listed=settlement.listed,
     )
 
 

@@ -113,6 +113,8 @@ class Scheduler:
             targets, risen = self._ranking.arrived(targets)
             fresh = await self._admission.prepare(batch, targets)
             joining = await self._admission.rising(batch, risen, fresh)
+            if told := [each for each in targets if each.listing and each.fingerprint not in fresh]:
+                await self._revisits.tell(batch, told, (), self._clock())
             added = await self._admission.add(batch, targets, fresh, joining)
             self._admission.join(batch, joining)
             written = self._write_any(batch)
@@ -321,6 +323,8 @@ class Scheduler:
     def share_out(self, pages: float, price: float) -> None:
         """Take our part of the budget for visits (see `Revisits.share_out`)."""
         self._revisits.share_out(pages, price)
+        self._taking.stand_again()
+        self._tell()
 
     async def close(self) -> None:
         """Write how things stand. The tables are the caller's to close."""

@@ -11,6 +11,7 @@ from lycosa.frontier.backlog import Backlog
 from lycosa.frontier.claims import Contents
 from lycosa.frontier.hosts import HostBatch, HostTable
 from lycosa.frontier.leases import Held, LeaseTable
+from lycosa.frontier.listings import worth_a_look
 from lycosa.frontier.poison import readable_history
 from lycosa.frontier.ranking import Ranking
 from lycosa.frontier.records import HostRecord, encode, pack_site
@@ -68,6 +69,8 @@ class Settling:
         )
         joining = await self._admission.rising(batch, risen, fresh)
         pasts = await self._pasts(ended)
+        if told := worth_a_look(ended, fresh, pasts):
+            await self._revisits.tell(batch, told, {held.target.fingerprint for held, _ in ended}, now)
         for held, _ in ended:
             # All of them first: what one discovered must not take the place of another.
             if held.spot:

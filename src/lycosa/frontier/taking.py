@@ -101,6 +101,7 @@ class Taking:
 
     _withheld: list[Host] = field(default_factory=list)  # that were ready, but the page limit did not let them
     _unpaid: list[Host] = field(default_factory=list)  # the budget did not let them
+    _owing: dict[str, Host] = field(default_factory=dict)  # by name: not since, either
     was_withheld: bool = False  # something, when leases were last asked for
 
     def may_lease(self) -> bool:
@@ -142,8 +143,17 @@ class Taking:
         self._withheld.clear()
         for place, host in enumerate(self._unpaid):
             self._hosts.stand_ready(host, self._revisits.paid_at(1.0 + min(place, MAX_UNPAID)))
+            self._owing[host.record.name] = host
         self._unpaid.clear()
         return leases
+
+    def stand_again(self) -> None:
+        """The budget is another one: those that wait until they can be paid stand ready, to see when that is."""
+        for host in self._owing.values():
+            if host.is_active and host.is_ready:
+                host.standing = 0
+                self._hosts.stand_ready(host)
+        self._owing.clear()
 
     async def _run(self, batch: HostBatch, host: Host, worker: int, now: float, limit: int) -> list[Lease]:
         """The next of a host's queue, and those behind it that may be visited right after it; perhaps none."""
@@ -220,6 +230,7 @@ class Taking:
     ) -> Lease:
         state = host.record.origins.get(origin_of(target.url)) if target.kind is not Kind.ROBOTS else None
         self._revisits.pay(host, target)
+        self._owing.pop(host.record.name, None)
         validators, version = await self._validators(target), await self._versions.of(host.domain)
         held = self._leases.give(batch, host, target, spot, worker, now)
         return Lease(

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lycosa.errors import SettingsError
+from lycosa.inspect.coverage_course import CoverageRow
 from lycosa.inspect.ranks import EdgeList, OnRound, hits, page_rank
 
 if TYPE_CHECKING:
@@ -20,16 +21,6 @@ if TYPE_CHECKING:
 
 STEPS = 10
 _IS_PAGE = "outcome IN ('stored', 'duplicate', 'unchanged')"
-
-
-class CoverageRow(NamedTuple):
-    """What was found until a moment, as shares of all targets."""
-
-    seconds: float  # since the first page
-    found: int
-    pages: float
-    page_rank: float
-    authority: float
 
 
 class UrlGraph(NamedTuple):

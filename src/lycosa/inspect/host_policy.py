@@ -10,8 +10,12 @@ from lycosa.inspect.opened import OpenedCrawl
 from lycosa.inspect.reasons import sentence_of
 from lycosa.inspect.status import waits_for
 from lycosa.inspect.wording import duration, moment
+from lycosa.policy.listing import Trust
 from lycosa.robots.cache import Ruling
 from lycosa.robots.verdict import RobotsKind
+from lycosa.site.notes import Site
+from lycosa.site.sections import DOMAIN
+from lycosa.url.domain import registered_domain
 
 
 class HostFacts(msgspec.Struct):
@@ -36,6 +40,8 @@ def host_facts(crawl: OpenedCrawl, name: str, now: float) -> HostFacts:
         ("visits", f"{record.visits:,}, of which {record.pages:,} gave a page"),
         ("queued", f"{record.queued:,}"),
         ("changes", _changes(record)),
+        ("tells", _signals(record)),
+        ("new", _worth(crawl, record)),
     ]
     return HostFacts(
         name, is_known=True, facts=[(label, value) for label, value in facts if value], policy=record.policy
@@ -87,6 +93,26 @@ def _health(record: HostRecord, now: float) -> str:
     if record.failures:
         return f"{record.failures:,} failures in a row"
     return f"good; it waits for {waits_for(record, now)}" if record.queued else "good"
+
+
+def _signals(record: HostRecord) -> str:
+    """How good what its sitemaps and feeds say of changes has been."""
+    if not record.trust:
+        return ""
+    trust = Trust(*record.trust)
+    return (
+        f"of {trust.right:.0%} of its changes, and of one at {trust.false:.0%} of the visits that find none: "
+        f"a change is {trust.odds(is_told=True):.2g} times as likely if it tells of one"
+    )
+
+
+def _worth(crawl: OpenedCrawl, record: HostRecord) -> str:
+    """How much of what it shows is new, as it was judged at visits."""
+    assert crawl.view
+    domain = registered_domain(record.name)
+    sections = Site(domain, crawl.settings.patience, raw=crawl.view.site(domain)).sections.all
+    section = sections.get(record.name) or sections.get(DOMAIN)
+    return f"{section.lately:.0%} of what its last visits showed" if section and section.visits else ""
 
 
 def _changes(record: HostRecord) -> str:

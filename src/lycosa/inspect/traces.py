@@ -100,9 +100,13 @@ class Traces:
                 return Waiting(target, due_at)
         return None
 
+    def site_notes(self) -> bytes:
+        """The notes on its registered domain; empty if there are none."""
+        return self._view.site(self.link.domain)
+
     def meaningless(self) -> list[str]:
         """What changes nothing in URLs of its origin, as the crawl has found."""
-        site = Site(self.link.domain, self._settings.patience, raw=self._view.site(self.link.domain))
+        site = Site(self.link.domain, self._settings.patience, raw=self.site_notes())
         return site.meaningless_of(self.link.origin)
 
     def learnt_fingerprint(self) -> bytes | None:

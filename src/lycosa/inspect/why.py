@@ -9,15 +9,14 @@ import msgspec
 import re2
 
 from lycosa.frontier.records import HostRecord
-from lycosa.frontier.revisits import belief_of, is_gone, prior_in
 from lycosa.frontier.rules import MAX_CRASHES
 from lycosa.inspect.opened import OpenedCrawl
 from lycosa.inspect.reasons import sentence_of
 from lycosa.inspect.status import waits_for
 from lycosa.inspect.traces import Source, Traces, Waiting
+from lycosa.inspect.whether import Input, inputs_of
 from lycosa.inspect.wording import duration, moment, until
 from lycosa.model import Crash, History, Kind, Note, OutcomeKind, Refusal
-from lycosa.policy.freshness import freshness, value
 from lycosa.policy.region import RegionRules
 from lycosa.robots.match import RobotsMatcher
 from lycosa.robots.parse import path_and_query
@@ -46,6 +45,7 @@ class Answer(msgspec.Struct):
     sentence: str
     facts: list[tuple[str, str]] = []
     linked_from: list[Source] = []
+    inputs: list[Input] = []  # of the decision whether, and when, it is visited
 
 
 def explain(crawl: OpenedCrawl, text: str, now: float) -> Answer:
@@ -136,7 +136,7 @@ class _Inquiry:
             answer.facts += self._rendering_facts()
         if past.outcome is OutcomeKind.REFUSED:
             answer.facts += self._refusal_facts(past)
-        answer.facts += self._schedule_facts(past)
+        answer.inputs = inputs_of(self._traces, self._settings, self._now, past)
         if not self._link.in_scope and past.kind is not Kind.REQUISITE:
             answer.facts.append(("scope", f"{self._link.verdict.value}; it was reached by a redirect"))
         return answer
@@ -175,39 +175,6 @@ class _Inquiry:
             ("found on", past.referrer or "nowhere: it is a seed"),
         ]
         return [(label, value) for label, value in facts if value]
-
-    def _schedule_facts(self, past: History) -> list[tuple[str, str]]:
-        """What decides when it is visited again, each with its weight: nothing where that is not asked."""
-        if not past.weight or self._host is None:
-            return []
-        schedule = self._traces.schedule()
-        prior, elapsed = prior_in(self._host, schedule), max(self._now - past.visited_at, 0.0)
-        belief, host = belief_of(past, prior), self._host
-        pages = f"{host.rated:,.0f} pages of its host visited again" if host.rated else "nothing known of its host yet"
-        learnt = f"{past.changes:,} changes in {past.visits:,} visits" if past.rate_shape else "visited once"
-        worth, price = value(belief, past.weight, elapsed), schedule.price if schedule else 0.0
-        due = f"{until(past.next_at, self._now)} ({moment(past.next_at)})" if past.next_at else "not planned"
-        if is_gone(past):
-            due = f"gone; forgotten {until(past.next_at, self._now)}"
-        facts = [
-            ("last change", moment(past.changed_at) if past.changed_at else "none seen since its first visit"),
-            (
-                "changes",
-                f"about every {duration(1 / belief.rate)} ({learnt}; by its like: {duration(1 / prior.rate)}, {pages})",
-            ),
-            ("importance", f"{past.weight:.2g} times that of an ordinary page"),
-            ("still fresh", f"{freshness(belief, elapsed):.0%} likely, {duration(elapsed)} after its last visit"),
-            ("worth", f"{duration(worth)} of being up to date if visited now; the price is {duration(price)}"),
-            ("host load", f"{duration(host.delay_seconds)} between requests, {host.queued:,} queued"),
-            (
-                "host price",
-                f"{duration(host.price)}: more is due there than its pauses let through" if host.price else "",
-            ),
-            ("similar pages", f"group {past.group.hex()}" if past.group else ""),
-            ("failures", f"{past.failures:,} in a row" if past.failures else ""),
-            ("next visit", f"{due}; every {duration(past.interval)} as things stand" if past.interval else due),
-        ]
-        return [(label, text) for label, text in facts if text]
 
     def _rendering_facts(self) -> list[tuple[str, str]]:
         """Whether a browser had a part in it, and why."""
@@ -279,7 +246,9 @@ class _Inquiry:
         facts = [("place", f"{place:,} of {self._host.queued:,} on {self._host.name}"), *facts, *self._host_facts()]
         again = f" again; it was last visited {moment(past.visited_at)}" if past else ""
         aside = " once its origin can be asked" if self._traces.troubled_origin() else ""
-        return self._new("queued", f"It is queued, to be visited{aside}{again}.", facts)
+        answer = self._new("queued", f"It is queued, to be visited{aside}{again}.", facts)
+        answer.inputs = inputs_of(self._traces, self._settings, self._now, past, target)
+        return answer
 
     def _aside_facts(self) -> list[tuple[str, str]]:
         if (troubled := self._traces.troubled_origin()) is None:

@@ -6,13 +6,15 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from lycosa.crawl.session import Ending, Session
+from lycosa.errors import LycosaError
+from lycosa.inspect.freshness import CollectionFreshness
 from lycosa.inspect.left_out import LeftOut
 from lycosa.inspect.reasons import sentence_of
 from lycosa.inspect.seeds import MissedSeed
@@ -26,9 +28,13 @@ if TYPE_CHECKING:
     from rich.console import Console, Group
     from rich.live import Live
 
+    from lycosa.inspect.changes import Kind
+
 Style = Literal["human", "json", "quiet"]
 _SECONDS_BETWEEN = {"human": 0.25, "json": 1.0, "quiet": 3600.0}
 MAX_SHOWN = 5
+# How often it is estimated how fresh the collection is.
+FRESHNESS_SECONDS = 30.0
 
 
 class Progress:
@@ -39,17 +45,20 @@ class Progress:
         self._tally = tally
         self._style: Style = style
         self._live: Live | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._freshness: CollectionFreshness | None = None
 
     async def __aenter__(self) -> Progress:
         if self._style == "human":
             self._live = _live_picture()
-        self._task = asyncio.create_task(self._show_while_seen())
+        self._tasks = [asyncio.create_task(self._show_while_seen())]
+        if self._session.settings.continuous and self._style != "quiet":
+            self._tasks.append(asyncio.create_task(self._estimate_forever()))
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        assert self._task
-        self._task.cancel()
+        for task in self._tasks:
+            task.cancel()
         if self._live:
             with suppress(OSError):  # the terminal may be gone
                 self._live.stop()
@@ -58,6 +67,16 @@ class Progress:
         # Whoever looked may have closed the terminal: the crawl goes on.
         with suppress(OSError):
             await self._show_forever()
+
+    async def _estimate_forever(self) -> None:
+        """How fresh the collection is, now and then: it takes a look at some thousand pages."""
+        from lycosa.inspect.freshness import freshness_of_folder
+
+        while True:
+            await asyncio.sleep(FRESHNESS_SECONDS)
+            # Others tell it if nothing can be read any more.
+            with suppress(LycosaError, OSError):
+                self._freshness = await asyncio.to_thread(freshness_of_folder, self._session.folder, time.time())
 
     async def _show_forever(self) -> None:
         # Into a file or a pipe: a line now and then, not a picture four times a second.
@@ -68,10 +87,14 @@ class Progress:
             if self._live:
                 self._live.update(self._picture(counts, rate), refresh=True)
             elif self._style == "json":
-                print(json.dumps(_line(self._session, counts, rate)), file=sys.stderr, flush=True)
+                line = _line(self._session, counts, rate)
+                if self._freshness:
+                    line["freshness"] = msgspec.structs.asdict(self._freshness)
+                print(json.dumps(line), file=sys.stderr, flush=True)
             elif self._style == "human":
                 paused = f"paused: {self._session.paused}; " if self._session.paused else ""
-                print(paused + _sentence(counts, rate), file=sys.stderr, flush=True)
+                fresh = f"; {self._freshness.in_words()}" if self._freshness else ""
+                print(paused + _sentence(counts, rate) + fresh, file=sys.stderr, flush=True)
 
     def _picture(self, counts: Counts, rate: float) -> Group:
         from rich.console import Group
@@ -97,7 +120,8 @@ class Progress:
         total = self._session.settings.max_pages or counts.pages + counts.queued + counts.delayed or 1
         bar = Table.grid()  # a bar alone does not end its line
         bar.add_row(ProgressBar(total=total, completed=min(counts.pages, total), width=72))
-        return Group(table, bar, Text(self._state(counts, rate, total), style="dim"))
+        fresh = [Text(self._freshness.in_words(), style="dim")] if self._freshness else []
+        return Group(table, bar, *fresh, Text(self._state(counts, rate, total), style="dim"))
 
     def _state(self, counts: Counts, rate: float, total: int) -> str:
         if self._session.paused:
@@ -158,6 +182,9 @@ class CrawlSummary(msgspec.Struct, frozen=True):
     requisites: int = 0  # files that pages need to be shown, where those are fetched
     requisites_queued: int = 0
     robots_ignored: list[str] = []  # hosts whose robots.txt was not obeyed
+    began_at: float = 0.0
+    changes: dict[str, int] = {}  # of a run that visits pages again: how many were new, changed, unchanged, vanished
+    freshness: CollectionFreshness | None = None  # of such a collection now
 
     def show(self) -> None:
         from rich.console import Console
@@ -175,6 +202,7 @@ class CrawlSummary(msgspec.Struct, frozen=True):
         if self.requisites or self.requisites_queued:
             left = f", {self.requisites_queued:,} more are queued" if self.requisites_queued else ""
             console.print(f"  and {self.requisites:,} files that these pages need to be shown{left}")
+        self._show_changes(console)
         if self.reasons:
             console.print("  why visits of this run gave nothing, each try counted:")
         for each in self.reasons[:MAX_SHOWN]:
@@ -193,6 +221,15 @@ class CrawlSummary(msgspec.Struct, frozen=True):
         if self.recovered_rows:
             console.print(f"  {self.recovered_rows:,} rows of an earlier run were recovered")
         console.print(f"  in [bold]{self.folder}[/]: warc/ pages/ links/ report.html", soft_wrap=True)
+
+    def _show_changes(self, console: Console) -> None:
+        if self.changes:
+            since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.began_at))
+            told = " · ".join(f"{kind} {number:,}" for kind, number in self.changes.items())
+            console.print(f"  this run: {told}")
+            console.print(f"    `lycosa changes --since {since} --folder {self.folder}` lists them", soft_wrap=True)
+        if self.freshness:
+            console.print(f"  {self.freshness.in_words()}", soft_wrap=True)
 
     def _show_missed_seeds(self, console: Console) -> None:
         if self.missed_seeds:
@@ -240,6 +277,8 @@ def summary(
     ending: Ending,
     missed: Sequence[MissedSeed] = (),
     left_out: Sequence[LeftOut] = (),
+    changes: Mapping[Kind, int] | None = None,
+    freshness: CollectionFreshness | None = None,
 ) -> CrawlSummary:
     """The figures at the end of a crawl."""
     counts = session.counts()
@@ -278,6 +317,9 @@ def summary(
         missed_seeds=list(missed),
         left_out=list(left_out),
         robots_ignored=sorted(ignores_robots(session.settings.site)),
+        began_at=tally.started_at,
+        changes={str(kind): number for kind, number in (changes or {}).items()},
+        freshness=freshness,
         **{name: getattr(counts, name) for name in names},
     )
 

@@ -6,6 +6,8 @@ import duckdb
 import msgspec
 
 from lycosa.errors import BackendLost
+from lycosa.inspect.coverage_course import CoverageCourse, kept
+from lycosa.inspect.freshness import CollectionFreshness, freshness_of_folder
 from lycosa.inspect.opened import opened_view
 from lycosa.model import Failure
 from lycosa.observe.report_svg import REST
@@ -107,6 +109,8 @@ class Figures(msgspec.Struct, frozen=True):
     duplicates: list[Share]
     missing: str  # what the installation that writes the report lacks
     incidents: list[Incident] = []  # what happened to the folder
+    freshness: CollectionFreshness | None = None  # of a crawl that visits its pages again
+    coverage: CoverageCourse | None = None  # as it was measured last
 
 
 def gather(folder: CrawlFolder, now: float, frontier: tuple[Counts, list[HostQueued]] | None = None) -> Figures:
@@ -142,6 +146,8 @@ def gather(folder: CrawlFolder, now: float, frontier: tuple[Counts, list[HostQue
             duplicates=ask.shares("original", "outcome = 'duplicate' AND original <> ''", limit=8),
             missing=what_is_missing(),
             incidents=incidents(folder),
+            freshness=_freshness(folder, now) if counts.resting else None,
+            coverage=kept(folder.coverage),
         )
 
 
@@ -232,6 +238,13 @@ def _slow(ask: _Asker) -> list[SlowHost]:
         f" WHERE status > 0 GROUP BY host ORDER BY half DESC, host LIMIT {TOP}"
     )
     return [SlowHost(*row) for row in rows]
+
+
+def _freshness(folder: CrawlFolder, now: float) -> CollectionFreshness | None:
+    try:
+        return freshness_of_folder(folder, now)
+    except BackendLost:
+        return None
 
 
 def _frontier(folder: CrawlFolder) -> tuple[Counts, list[HostQueued]]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from lycosa.inspect.link_graph import HostGraph
 from lycosa.inspect.reasons import sentence_of
+from lycosa.inspect.wording import duration
 from lycosa.observe import report_svg as svg
 from lycosa.observe.host_picture import NARROW, WIDE, host_picture
 from lycosa.observe.report_figures import Figures, Share, Skip, TroubledHost
@@ -35,6 +36,7 @@ def render(figures: Figures, graph: HostGraph | None = None) -> str:
         _head(figures),
         _tiles(figures),
         _course(figures),
+        _kept_up(figures),
         _pair(
             _card(
                 "How visits ended",
@@ -148,6 +150,44 @@ def _course(figures: Figures) -> str:
     return _pair(
         _card("Pages over time", svg.area(list(accumulate(course.pages)), title="Pages over time", ends=ends)),
         _card("Pages per second", svg.area(rates, title="Pages per second", ends=ends)),
+    )
+
+
+def _kept_up(figures: Figures) -> str:
+    """How fresh the collection is and how much of the web it covers, as far as either was asked for."""
+    cards = [card for card in (_freshness(figures), _coverage(figures)) if card]
+    return _pair(*cards) if len(cards) == 2 else "".join(cards)
+
+
+def _freshness(figures: Figures) -> str:
+    if (fresh := figures.freshness) is None:
+        return ""
+    rows = [
+        ("pages that are up to date", f"{fresh.fresh:.1%}", f"{fresh.fresh_by_importance:.1%}"),
+        ("age", duration(fresh.age_seconds), duration(fresh.age_by_importance)),
+    ]
+    note = (
+        f"As believed, by {fresh.pages:,} pages. Age: for how long a copy has not been the page as it is. "
+        "What is new and what changed: lycosa changes --since TIME."
+    )
+    return _card("Freshness", _table(("", "each page alike", "by importance"), rows), note)
+
+
+def _coverage(figures: Figures) -> str:
+    if (coverage := figures.coverage) is None:
+        return ""
+    lines = [
+        ("pages", [0.0, *(100 * row.pages for row in coverage.course)]),
+        ("PageRank", [0.0, *(100 * row.page_rank for row in coverage.course)]),
+        ("HITS authority", [0.0, *(100 * row.authority for row in coverage.course)]),
+    ]
+    last = coverage.course[-1]
+    plot = svg.curves(lines, title="Coverage", ends=("0 s", duration(last.seconds)))
+    return _card(
+        "Coverage, in % of what there is to find",
+        plot,
+        f"Of {coverage.targets:,} pages, {coverage.of}: found {last.pages:.1%}, with {last.page_rank:.1%} of their "
+        f"PageRank and {last.authority:.1%} of their authority. Measured by lycosa graph --coverage.",
     )
 
 

@@ -60,6 +60,32 @@ def _area(values: Sequence[float], title: str, ends: tuple[str, str], width: int
     return _svg(title, width, HEIGHT + below, axis + shapes + words)
 
 
+def curves(lines: Sequence[tuple[str, Sequence[float]]], *, title: str, ends: tuple[str, str]) -> str:
+    """Up to three curves over the same equal steps, from nothing to a hundred per cent, each with its word below."""
+    return _drawn_twice(lambda width: _curves(lines, title, ends, width))
+
+
+def _curves(lines: Sequence[tuple[str, Sequence[float]]], title: str, ends: tuple[str, str], width: int) -> str:
+    axis, top = _value_axis(100, width)
+    wide, high = width - _LEFT - _RIGHT, HEIGHT - _TOP - _BOTTOM
+    shapes = [
+        f'<text class="tick" x="{_LEFT}" y="{HEIGHT - 8}">{escape(ends[0])}</text>'
+        f'<text class="tick" x="{width - _RIGHT}" y="{HEIGHT - 8}" text-anchor="end">{escape(ends[1])}</text>'
+    ]
+    for number, (word, values) in enumerate(lines):
+        step, colour = wide / max(1, len(values) - 1), ("", " good", " warn")[number]
+        points = " ".join(
+            f"{_LEFT + at * step:.1f},{_TOP + high * (1 - value / top):.1f}" for at, value in enumerate(values)
+        )
+        y = HEIGHT + 14 + 20 * number
+        shapes.append(
+            f'<polyline class="line{colour}" points="{points}"/>'
+            f'<rect class="bar{colour}" x="{_LEFT}" y="{y - 10}" width="18" height="10" rx="2"/>'
+            f'<text class="label" x="{_LEFT + 26}" y="{y}">{escape(word)}</text>'
+        )
+    return _svg(title, width, HEIGHT + 10 + 20 * len(lines), axis + "".join(shapes))
+
+
 def columns(bars: Sequence[tuple[str, int]], *, title: str) -> str:
     """Upright bars with a word below each, or below every second or third where there is no room for all."""
     return _drawn_twice(lambda width: _columns(bars, title, width))

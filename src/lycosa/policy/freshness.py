@@ -24,12 +24,15 @@ LEAST_SCALE, MOST_SCALE = 1e-3, 1e12
 PRICE_MEMORY, MOST_PRICES = 5.0, 4.0
 # At the price of a host that is asked as often as it may be, the visits of the host itself count.
 HOST_MEMORY = 0.02
+# Visits by which estimates of freshness are corrected: the last thousand.
+FORESIGHT_MEMORY = 0.999
 # What is known elsewhere counts as much as so many pages of a host.
 POOL_WEIGHT = 5.0
 # Terms of a series that stand for a difference of two numbers that are almost equal.
 _SMALL = 1e-3
 _NEARLY = 1e-6
 _MAX_STEPS = 60
+_HALVES = 14
 
 
 class Belief(NamedTuple):
@@ -85,13 +88,20 @@ def _bounded(a: float, b: float) -> Belief:
 # ---- what is expected of a page
 
 
-def freshness(belief: Belief, elapsed: float) -> float:
-    """The chance that the page has not changed since a visit so long ago."""
-    return exp(-belief.a * log1p(elapsed / belief.b))
+def freshness(belief: Belief, elapsed: float, odds: float = 1.0) -> float:
+    """The chance that the page has not changed since a visit so long ago.
+
+    `odds`: how much higher the odds of a change are by what its site says of it; 1 if that says nothing.
+    """
+    same = exp(-belief.a * log1p(elapsed / belief.b))
+    return same if odds == 1.0 else same / (same + odds * (1.0 - same))
 
 
-def age(belief: Belief, elapsed: float) -> float:
-    """For how long, as expected, our copy has not been the page as it is."""
+def age(belief: Belief, elapsed: float, odds: float = 1.0) -> float:
+    """For how long, as expected, our copy has not been the page as it is; 0 where it still is."""
+    if odds != 1.0:
+        changed = -expm1(-belief.a * log1p(elapsed / belief.b))
+        return age(belief, elapsed) * odds / (1.0 + (odds - 1.0) * changed)
     a, b = belief
     u = elapsed / b
     if (a + 1.0) * u < _SMALL:
@@ -99,17 +109,47 @@ def age(belief: Belief, elapsed: float) -> float:
     return max(0.0, elapsed - b * _fresh_time(a, log1p(u)))
 
 
-def value(belief: Belief, weight: float, elapsed: float) -> float:
-    """What a visit is worth so long after the last: it only grows with time, and not beyond what a page can bring."""
-    return weight * belief.b * _worth(belief.a, elapsed / belief.b)
+def value(belief: Belief, weight: float, elapsed: float, odds: float = 1.0) -> float:
+    """What a visit is worth so long after the last: it only grows with time, and not beyond what a page can bring.
+
+    With `odds` (see `freshness`) it lies between what it would be worth anyway, what it would be if the page were known
+    to have changed (the time from change to change that is expected of a page that did), and nothing.
+    """
+    a, b = belief
+    u = elapsed / b
+    plain = weight * b * _worth(a, u)
+    if odds == 1.0:
+        return plain
+    x = log1p(u)
+    changed = -expm1(-a * x)
+    whole = 1.0 + (odds - 1.0) * changed
+    if odds < 1.0:
+        return plain * odds / whole
+    return (plain + (odds - 1.0) * weight * b * _fresh_time(a, x)) / whole
 
 
-def wait(belief: Belief, weight: float, price: float, longest: float) -> float:
-    """How long after a visit the next one is worth the price, within a millionth; `longest`, if it is not by then."""
-    if value(belief, weight, longest) <= price:
+def wait(belief: Belief, weight: float, price: float, longest: float, odds: float = 1.0) -> float:
+    """How long after a visit the next one is worth the price, within a millionth; `longest`, if it is not by then.
+
+    With `odds` within a ten thousandth of `longest`.
+    """
+    if value(belief, weight, longest, odds) <= price:
         return longest
+    if odds != 1.0:
+        return _wait_by_halves(belief, weight, price, longest, odds)
     a, b = belief
     return min(b * _time_of_worth(a, price / (weight * b)), longest)
+
+
+def _wait_by_halves(belief: Belief, weight: float, price: float, longest: float, odds: float) -> float:
+    low, high = 0.0, longest
+    for _ in range(_HALVES):
+        middle = (low + high) / 2.0
+        if value(belief, weight, middle, odds) < price:
+            low = middle
+        else:
+            high = middle
+    return high
 
 
 def _fresh_time(a: float, x: float) -> float:
@@ -168,6 +208,30 @@ class Price(NamedTuple):
     def _moved(self, value: float, share: float) -> Price:
         most = MOST_PRICES * self.now if self.visits else value
         return Price(self.now + share * (min(value, most) - self.now), self.visits + 1.0)
+
+
+class Foresight(NamedTuple):
+    """Of the last visits: how many there were, how many pages were as we had them, and how many were held to be."""
+
+    visits: float = 0.0
+    fresh: float = 0.0
+    foreseen: float = 0.0
+
+    def visited(self, foreseen: float, *, changed: bool) -> Foresight:
+        """After one more visit, before which the page was held to be fresh with this chance."""
+        visits, fresh, before = (FORESIGHT_MEMORY * each for each in self)
+        return Foresight(visits + 1.0, fresh + (not changed), before + foreseen)
+
+    def corrected(self, chance: float) -> float:
+        """A chance that a page is fresh, corrected by how those at visits came out.
+
+        Beliefs are too hopeful of pages that change all the time: all that few visits show is that they did each time.
+        """
+        # As if a few visits had been as foreseen.
+        fresh, foreseen = self.fresh + 5.0, self.foreseen + 5.0
+        changed, changed_foreseen = self.visits - self.fresh + 5.0, self.visits - self.foreseen + 5.0
+        good, bad = chance * fresh / foreseen, (1.0 - chance) * changed / changed_foreseen
+        return good / (good + bad)
 
 
 class RatePool(NamedTuple):

@@ -81,6 +81,7 @@ class CrawlFolder:
         self.report = self.path / "report.html"
         self.logbook = self.home / "logbook.jsonl"
         self.live = self.home / "live.json"
+        self.coverage = self.home / "coverage.json"
         self._lock = self.home / "lock"
 
     def __repr__(self) -> str:
