@@ -161,6 +161,8 @@ class Target(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     # How far it went behind others of its host: not at all, by how doubtful it is, or until nothing else is left.
     deferred: int = 0
     request: RequestParts | None = None
+    # In a crawl with a topic: what the link that led to it promises, in thousandths; 0: nobody rated it.
+    promise: int = 0
 
 
 class Validators(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
@@ -272,6 +274,7 @@ class Settlement(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
     worth: float = 1.0
     text: bytes = b""  # what the page's text is, in short
     changed: float = 0.0  # how much of the text is another than at the visit before; 0: nothing, or that is not known
+    on_topic: bool = False
 
 
 class Placement(NamedTuple):
@@ -440,6 +443,8 @@ class Visit(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     rendered: str = ""  # how its rendering ended, if there was one (`RenderEnd`)
     render_cause: str = ""  # why there was one, or none (`RenderCause`)
     changed: float = 0.0  # how much of the text is another than at the visit before
+    relevance: float = 0.0  # of the page to the topic of the crawl
+    promise: float = 0.0  # what the link that led to it promised of that
 
 
 class Texts(NamedTuple):

@@ -38,6 +38,8 @@ class Stored(msgspec.Struct, frozen=True):
     items: Items = ()
     others: bytes = b""  # fingerprints of the links that are followed and not discovered here (`FoundOnPage`)
     changed: float = 0.0  # how much of the text is another than at the visit before; 0: there was none, or unknown
+    relevance: float = 0.0  # to the topic of the crawl
+    on_topic: bool = False
 
 
 class Duplicate(msgspec.Struct, frozen=True):
@@ -56,6 +58,8 @@ class Duplicate(msgspec.Struct, frozen=True):
     items: Items = ()
     others: bytes = b""
     changed: float = 0.0
+    relevance: float = 0.0
+    on_topic: bool = False
 
 
 def duplicate_of(original: str, stored: Stored) -> Duplicate:

@@ -49,11 +49,17 @@ class Counts(msgspec.Struct, frozen=True, omit_defaults=True):
     moved_up: int = 0  # times that a URL that waited was queued once more, in a higher class
     passed_over: int = 0  # entries of queues that were copies of URLs visited from another place
     resting: int = 0  # visited, and to be visited again when they are due
+    on_topic: int = 0  # of the pages that were read, those that are relevant to the topic of the crawl
 
     @property
     def pages(self) -> int:
         """Visits that count towards `max_pages`."""
         return self.stored + self.unchanged + self.duplicate
+
+    @property
+    def harvest(self) -> float:
+        """The share of the pages that were read which is on topic."""
+        return self.on_topic / max(1, self.stored + self.duplicate)
 
 
 class Frontier(Protocol):

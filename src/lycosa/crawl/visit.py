@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
 from hashlib import sha1
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
@@ -53,6 +53,9 @@ from lycosa.robots.parse import MAX_ROBOTS_BYTES
 from lycosa.robots.usage import Usage, refused, usage_in_headers
 from lycosa.site.judge import SiteJudge
 
+if TYPE_CHECKING:
+    from lycosa.topic.guide import Guide
+
 MAX_ROBOTS_REDIRECTS = 5
 MAX_SITEMAP_NESTING = 3
 RENDERED_TYPE = "text/html; charset=utf-8"
@@ -88,7 +91,9 @@ class Visitor:
         hooks: Hooks,
         logins: Logins,
         renderer: PageRenderer | None = None,
+        guide: Guide | None = None,
     ) -> None:
+        self._guide = guide
         self._logins = logins
         self._extraction = extraction
         self._hooks = hooks
@@ -196,10 +201,14 @@ class Visitor:
             links, new, again, others = self._discovery.of_page(target, page, self._judge.renaming(lease))
             shown = as_shown(response)
             items, new = self._extraction.read(target, shown, page, links, new)
+            page_digest, relevance = self._digester.read(page), 0.0
+            if guide := self._guide:
+                language, relevance = page_digest.language, guide.relevance_of(page, page_digest.language)
+                leads_on = self._discovery.leads_on(target, page)
+                new, again = guide.rate(target, relevance, language, links, new, is_followed=leads_on)
             discovered, beyond = [*self._judge.deferred(lease, new), *again], self._discovery.beyond(target, links)
             if shown is not response:
                 digest = sha1(shown.body, usedforsecurity=False).digest()
-            page_digest = self._digester.read(page)
         changed = change_since(before, page_digest.signature)
         if changed == 0.0 and not items:
             return Unchanged(response, discovered, digest)
@@ -218,6 +227,8 @@ class Visitor:
             items,
             others,
             changed or 0.0,
+            relevance,
+            on_topic=self._guide is not None and self._guide.is_on_topic(relevance),
         )
         return duplicate_of(original, stored) if original else stored
 
@@ -319,7 +330,10 @@ class Visitor:
         response = msgspec.structs.replace(response, body=b"")
         if sitemap.kind is SitemapKind.INDEX and target.depth >= MAX_SITEMAP_NESTING:
             return Read(response, [], note=Reason(Note.SITEMAP_NESTING, str(target.depth)), digest=digest)
-        return Read(response, self._discovery.of_sitemap(target, sitemap), note=sitemap.trouble, digest=digest)
+        listed = self._discovery.of_sitemap(target, sitemap)
+        if self._guide:
+            listed = self._guide.rate_listed(listed)
+        return Read(response, listed, note=sitemap.trouble, digest=digest)
 
     async def _probe(self, lease: Lease) -> Outcome:
         """What the host answers to a URL that cannot exist: pages that look like it are none."""

@@ -31,6 +31,7 @@ class Entry(msgspec.Struct, array_like=True, omit_defaults=True, frozen=True, gc
     visits: int = 0
     deferred: int = 0
     request: RequestParts | None = None
+    promise: int = 0
 
 
 _ARRAY, _HEADER_BYTES = b"\xdc", 3
@@ -77,6 +78,7 @@ def entry_under(target: Target, origin: str, mark: str, rank: int) -> bytes:
             target.visits,
             target.deferred,
             target.request,
+            target.promise,
         )
     )
 
@@ -110,6 +112,7 @@ def target_of(entry: bytes | msgspec.Raw, host: str, rank: int) -> Target | None
             fields.visits,
             fields.deferred,
             fields.request,
+            fields.promise,
         )
     except (*UNREADABLE, ValueError):
         return None

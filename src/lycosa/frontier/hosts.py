@@ -314,8 +314,8 @@ class HostTable:
             # Whose turn it is, or how the host does, is asked after every visit.
             return 1
         connections = self._rules.connections_per_host.get(record.name, 1)
-        # Where the newest comes first, what a page leads to is before all that was found earlier.
-        pause = math.inf if self._rules.order == "depth" else self._pause_of(host)
+        # Where the newest comes first, or the most relevant, what a page leads to may be before all found earlier.
+        pause = math.inf if self._rules.order in ("depth", "topic") else self._pause_of(host)
         return run_length(pause, record.fetch_seconds, record.unsent, connections)
 
     def may_follow_at_once(self, host: Host) -> bool:

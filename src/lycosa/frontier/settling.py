@@ -126,6 +126,7 @@ class Settling:
         if settlement.outcome is OutcomeKind.STORED and settlement.digest:
             self._contents.keep(batch, settlement.digest, target.url)
         counts["fetched_bytes"] += settlement.body_bytes
+        counts["on_topic"] += settlement.on_topic
         self._note_site(batch, settlement)
         counts["beyond"] += settlement.beyond
         self._leave_out(batch, settlement, now, fresh)

@@ -99,6 +99,7 @@ class Taking:
 
     _withheld: list[Host] = field(default_factory=list)  # that were ready, but the page limit did not let them
     _unpaid: list[Host] = field(default_factory=list)  # the budget did not let them
+    _is_dry: bool | None = None  # whether nothing is left but what waits for that; asked once a call, of all hosts
     was_withheld: bool = False  # something, when leases were last asked for
 
     def may_lease(self) -> bool:
@@ -108,6 +109,7 @@ class Taking:
     async def take(self, batch: HostBatch, worker: int, limit: int, now: float) -> list[Lease]:
         leases: list[Lease] = []
         hosts = 0
+        self._is_dry = None
         if not limit or not self.may_lease():
             return leases
         likely = self._hosts.next_ready(worker, now, limit)
@@ -143,6 +145,12 @@ class Taking:
             leases.append(more)
         return leases
 
+    def _dry(self, now: float) -> bool:
+        """Whether nothing is left but what waits for just that: giving out leases changes nothing of it."""
+        if self._is_dry is None:
+            self._is_dry = self._hosts.is_dry(now)
+        return self._is_dry
+
     async def _follow(self, batch: HostBatch, host: Host, lane: Lane, worker: int, now: float) -> Lease | None:
         """The next of the same lane, if it needs nothing else before."""
         if host.next_lane_with_more(host.closed(now)) is not lane:
@@ -166,7 +174,7 @@ class Taking:
             if not host.leased:
                 self._hosts.park(batch, host, FAR_AWAY)
             return None
-        if record.lanes and host.rank == WAITING_RANK and not self._hosts.is_dry(now):
+        if record.lanes and host.rank == WAITING_RANK and not self._dry(now):
             if not host.leased:
                 self._hosts.hold_back(batch, host)
             return None

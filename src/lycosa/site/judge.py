@@ -247,7 +247,9 @@ class SiteJudge:
         if not behind and not left_out:
             return discovered
         return [
-            msgspec.structs.replace(each, deferred=how_far) if (how_far := behind.get(each.fingerprint)) else each
+            msgspec.structs.replace(each, deferred=how_far)
+            if (how_far := behind.get(each.fingerprint, 0)) > each.deferred
+            else each
             for each in discovered
             if each.fingerprint not in left_out
         ]
