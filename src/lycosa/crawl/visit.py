@@ -36,6 +36,7 @@ from lycosa.outcome import (
     Failed,
     Moved,
     Outcome,
+    Postponed,
     Read,
     Refused,
     Stored,
@@ -173,6 +174,8 @@ class Visitor:
             return objection
         if objection := self._logins.objection(target.url):
             return objection
+        if self._guide and self._guide.is_postponed(target):
+            return Postponed(1)
         request = target.request
         if self._hooks.on_request:
             if (wanted := self._wanted(self._hooks.on_request, target)) is None:
@@ -214,6 +217,8 @@ class Visitor:
             return Unchanged(response, discovered, digest)
         usage = str(usage_of(response, page) | await self._robots_cache.usage(lease))
         original, placement = await self._dispatcher.recognise(digest, target.url, lease.token, page_digest.signature)
+        if self._guide:
+            self._guide.learn(target, 0.0 if original else relevance)
         stored = Stored(
             response,
             page,
@@ -228,7 +233,7 @@ class Visitor:
             others,
             changed or 0.0,
             relevance,
-            on_topic=self._guide is not None and self._guide.is_on_topic(relevance),
+            on_topic=not original and self._guide is not None and self._guide.is_on_topic(relevance),
         )
         return duplicate_of(original, stored) if original else stored
 

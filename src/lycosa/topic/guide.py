@@ -13,10 +13,14 @@ import msgspec
 
 from lycosa.model import WAITS, Kind, Links, Page, Settlement, Target
 from lycosa.policy.priority import ORDINARY
-from lycosa.topic.relevance import Inputs, Relevance, class_of, source_of
+from lycosa.topic.relevance import CLASS_FROM, Inputs, Relevance, class_of, source_of
+from lycosa.topic.yields import Yields
 
 # Links that the frontier was told of, per generation: about 400 bytes each.
 MAX_TOLD = 20_000
+SEED_PROMISE = 0.5
+# A target that by now promises less than this goes behind others of its host.
+_POSTPONED_BELOW = CLASS_FROM[1]
 PROMISE_PARTS = 1000  # a promise is kept as so many parts of one
 
 
@@ -37,7 +41,7 @@ class _Told(NamedTuple):
 
 def promise_of(target: Target) -> float:
     """What was promised of a target; a seed was named by the operator, who knows why."""
-    return target.promise / PROMISE_PARTS if target.promise or target.depth else 1.0
+    return target.promise / PROMISE_PARTS if target.promise or target.depth else SEED_PROMISE
 
 
 class Guide:
@@ -47,6 +51,7 @@ class Guide:
         self._relevance = relevance
         self._on_topic_from = on_topic_from
         self._obeys_nofollow = obeys_nofollow
+        self._yields = Yields()
         self._told: dict[str, _Told] = {}
         self._told_before: dict[str, _Told] = {}
 
@@ -56,6 +61,16 @@ class Guide:
     def relevance_of(self, page: Page, language: str) -> float:
         """How relevant a page is."""
         return self._relevance.of_page(page.title, page.headings, page.content or page.text, language)
+
+    def is_postponed(self, target: Target) -> bool:
+        """Whether so little was found where a target lies that others of its host are to come first."""
+        if target.kind is not Kind.PAGE or target.deferred or not target.promise:
+            return False
+        return promise_of(target) * self._yields.factor(target.url) < _POSTPONED_BELOW
+
+    def learn(self, target: Target, relevance: float) -> None:
+        """A page was read; a copy of another is worth nothing."""
+        self._yields.learn(target.url, relevance)
 
     def rate(
         self, target: Target, relevance: float, language: str, links: Links, new: Sequence[Target], *, is_followed: bool
@@ -93,7 +108,7 @@ class Guide:
         return found
 
     def _promise(self, url: str, anchor: float, source: float) -> int:
-        inputs = Inputs(anchor, self._relevance.of_address(url), source)
+        inputs = Inputs(anchor, self._relevance.of_address(url), source, self._yields.factor(url))
         return max(1, round(PROMISE_PARTS * inputs.promise))
 
     @staticmethod

@@ -44,12 +44,13 @@ class Inputs(NamedTuple):
     anchor: float
     address: float
     source: float  # of the page it stands on
+    section: float = 1.0  # how much more, or less, is found where the URL lies
 
     @property
     def promise(self) -> float:
         """That the page is relevant, if each input were a reason of its own."""
         against = (1 - ANCHOR_SAYS * self.anchor) * (1 - ADDRESS_SAYS * self.address)
-        return 1 - against * (1 - SOURCE_SAYS * self.source)
+        return 1 - against * (1 - SOURCE_SAYS * min(1.0, self.source * self.section))
 
 
 def source_of(relevance: float, promise: float) -> float:
