@@ -43,6 +43,8 @@ LINE_HOSTS = 64
 MAX_LINES = 1_000
 # Hosts among which a balanced worker begins with those of the domains it has had least.
 MAX_COMPARED_HOSTS = 256
+# In a crawl with a topic: what has a rank before one of these goes before all behind it. Classes 6, 4 and 2 end there.
+TIERS = (6, 8, 10)
 
 
 class HostBatch(Batch):
@@ -168,7 +170,7 @@ class HostTable:
         return host.turn >= TURN_VISITS and self._is_full() and any(self._idle)
 
     def hold_back(self, batch: HostBatch, host: Host) -> None:
-        """All that is left here waits until nothing else is left anywhere: make room, and wait for that."""
+        """All that is left here waits until others have had their turn: make room, and wait for that."""
         self._leave_waiting(batch, host)
         self._deactivate(host)
         self.wait(batch, host)
@@ -231,12 +233,23 @@ class HostTable:
                 batch.delete(PARKED, key)
                 self._state.parked_at_ease -= not key[-1]
 
+    @property
+    def open_ranks(self) -> int:
+        """Before which rank hosts are visited at present; what waits until nothing else is left has its own rule.
+
+        In a crawl with a topic hosts with little promise wait for those with more: else each would be visited at its
+        own pace, whatever is to be found there.
+        """
+        if self._rules.order == "topic":
+            return next((end for end in TIERS if any(self._state.waiting[:end])), WAITING_RANK)
+        return WAITING_RANK
+
     async def activate(self, batch: HostBatch, now: float) -> None:
         """Fill the free places with waiting hosts, drawn by rank: high classes first, none starves."""
         # What is activated does not change this: it is either not dry already, or of what waits for that.
         is_dry = self._idle[WAITING_RANK] > 0 and self.is_dry(now)
         for _ in range(MAX_MOVES):
-            can_start = any(self._idle[:WAITING_RANK]) or (is_dry and self._idle[WAITING_RANK])
+            can_start = any(self._idle[: self.open_ranks]) or (is_dry and self._idle[WAITING_RANK])
             if self._is_full() or not can_start:
                 return
             if not (host := await self._draw(batch)):
@@ -252,7 +265,7 @@ class HostTable:
 
     async def _draw(self, batch: HostBatch) -> Host | None:
         """The first waiting host of a rank that is drawn by weight; None if what was found does not wait any more."""
-        ranks = [rank for rank, hosts in enumerate(self._idle[:WAITING_RANK]) if hosts] or [WAITING_RANK]
+        ranks = [rank for rank, hosts in enumerate(self._idle[: self.open_ranks]) if hosts] or [WAITING_RANK]
         rank = self._random.choices(ranks, [_weight(rank) for rank in ranks])[0] if len(ranks) > 1 else ranks[0]
         drawn = self._drawn[rank]
         if not drawn:
@@ -272,7 +285,7 @@ class HostTable:
 
     def _can_start(self, now: float) -> bool:
         """Whether some host that waits may become active."""
-        return any(self._idle[:WAITING_RANK]) or (self._idle[WAITING_RANK] > 0 and self.is_dry(now))
+        return any(self._idle[: self.open_ranks]) or (self._idle[WAITING_RANK] > 0 and self.is_dry(now))
 
     def _leave_waiting(self, batch: HostBatch, host: Host) -> None:
         if host.record.waiting:

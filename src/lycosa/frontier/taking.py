@@ -145,6 +145,10 @@ class Taking:
             leases.append(more)
         return leases
 
+    def _is_early(self, rank: int, now: float) -> bool:
+        """Whether a host whose best has this rank is to wait for others."""
+        return not self._dry(now) if rank == WAITING_RANK else rank >= self._hosts.open_ranks
+
     def _dry(self, now: float) -> bool:
         """Whether nothing is left but what waits for just that: giving out leases changes nothing of it."""
         if self._is_dry is None:
@@ -174,7 +178,7 @@ class Taking:
             if not host.leased:
                 self._hosts.park(batch, host, FAR_AWAY)
             return None
-        if record.lanes and host.rank == WAITING_RANK and not self._dry(now):
+        if record.lanes and self._is_early(host.rank, now):
             if not host.leased:
                 self._hosts.hold_back(batch, host)
             return None

@@ -365,9 +365,10 @@ class Layout:
                 int(stream.random() * self.plan.hosts),
                 int(stream.random() * self.plan.pages_per_host),
             )
-        if self.plan.topics and (topic := self.topic(ref)) and stream.random() < self.plan.topic_link_share:
-            if to := self._related(topic, stream):
-                return to
+        topic = self.topic(ref)
+        is_related = topic > 0 and stream.random() < self.plan.topic_link_share
+        if is_related and (to := self._related(topic, stream)):
+            return to
         is_foreign = stream.random() < self.plan.foreign_link_share
         host = popular(stream, self.plan.hosts) if is_foreign else ref.host
         return PageRef(host, popular(stream, self.plan.pages_per_host))

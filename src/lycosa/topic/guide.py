@@ -19,8 +19,8 @@ from lycosa.topic.yields import Yields
 # Links that the frontier was told of, per generation: about 400 bytes each.
 MAX_TOLD = 20_000
 SEED_PROMISE = 0.5
-# A target that by now promises less than this goes behind others of its host.
-_POSTPONED_BELOW = CLASS_FROM[1]
+# A target that by now promises less than the first goes behind others of its host, unless its own words spoke for it.
+_POSTPONED_BELOW, _SURE_FROM = CLASS_FROM[0], CLASS_FROM[4]
 PROMISE_PARTS = 1000  # a promise is kept as so many parts of one
 
 
@@ -64,9 +64,10 @@ class Guide:
 
     def is_postponed(self, target: Target) -> bool:
         """Whether so little was found where a target lies that others of its host are to come first."""
-        if target.kind is not Kind.PAGE or target.deferred or not target.promise:
+        promise = promise_of(target)
+        if target.kind is not Kind.PAGE or target.deferred or not target.promise or promise >= _SURE_FROM:
             return False
-        return promise_of(target) * self._yields.factor(target.url) < _POSTPONED_BELOW
+        return promise * self._yields.factor(target.url) < _POSTPONED_BELOW
 
     def learn(self, target: Target, relevance: float) -> None:
         """A page was read; a copy of another is worth nothing."""

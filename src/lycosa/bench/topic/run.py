@@ -61,8 +61,8 @@ def compare(web: TopicWeb, limit: int, folder: Path, say: Callable[[str], None])
     for number, (topic, is_on_topic) in enumerate(web.topics.items()):
         say(f"{topic} …")
         found = _crawled(web, folder / f"topic-{number}", ["--topic", topic, "--max-pages", str(limit)])
-        counts = [_count(pages, is_on_topic) for pages in (whole, whole[:limit], found[:limit])]
-        rows.append(TopicRow(topic, *counts, pages=min(limit, len(whole))))
+        every, first, focused = (_count(pages, is_on_topic) for pages in (whole, whole[:limit], found[:limit]))
+        rows.append(TopicRow(topic, every, first, focused, min(limit, len(whole))))
     return TopicResult(web.name, len(whole), rows)
 
 

@@ -30,10 +30,10 @@ _LEAST_TIMES, _LEAST_SHARE = 5, 0.004
 DOCUMENT_TOPICS = {
     "regular expressions": r"regular expressions?|\bregexp?s?\b",
     "SSL certificates": r"\b(ssl|tls)\b|\bcertificates?\b",
-    "authentication passwords": r"authenticat|\bpasswords?\b",
-    "database indexes": r"\bindex(es|ing)?\b",
-    "threads concurrency": r"\b(multi)?-?thread(s|ed|ing)?\b|concurren",
-    "replication standby": r"replicat|\bstandby\b",
+    "password authentication": r"authenticat|\bpasswords?\b",
+    "full text search": r"full.text|text search|\bts(vector|query)",
+    "threads and processes": r"\b(multi|sub)?-?(thread|process)(s|es|ed|ing)?\b",
+    "replication to standby servers": r"replicat|\bstandby\b",
 }
 SIMWEB_TOPICS = (1, 2, 3)
 NAMED_WORDS = 3
