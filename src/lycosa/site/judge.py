@@ -51,6 +51,8 @@ MAX_POSTPONED = 2
 NEW_SITE = 64
 # Of the links that are known by another name, one in so many is looked at all the same.
 RENAMED_PER_SAMPLE = 20
+# In a crawl with a topic: the promise, in thousandths, from which on doubt puts nothing off.
+WANTED_FROM = 250
 
 Renaming = Callable[[KnownLink], KnownLink]
 
@@ -152,7 +154,7 @@ class SiteJudge:
             return None
         if visit.verdict is Soundness.DOUBTFUL:
             doubt = site.sections.doubt_of(spot.chain, visit.source)
-            if doubt <= 1 and site.notes.requests < NEW_SITE:
+            if _is_wanted(target) or (doubt <= 1 and site.notes.requests < NEW_SITE):
                 return None
             # Not further behind: a section with many thousand of them would have each leased again for that.
             return Postponed(doubt) if target.deferred < min(doubt, MAX_POSTPONED) else None
@@ -238,7 +240,7 @@ class SiteJudge:
                 verdicts[name] = verdict, sections.doubt_of(chain, source) if verdict is Soundness.DOUBTFUL else 0
             verdict, doubt = verdicts[name]
             if verdict is Soundness.DOUBTFUL:
-                behind[target.fingerprint] = doubt
+                behind[target.fingerprint] = 0 if _is_wanted(target) else doubt
             elif verdict is Soundness.SPENT and sections.is_sure(chain, source):
                 visit.left_out.append((target, self._refused(site, chain)))
             elif verdict is Soundness.SPENT:
@@ -474,3 +476,8 @@ def _shown(outcome: Stored | Duplicate, origin: str) -> Shown:
     text = crc32(outcome.page.text.encode("utf-8", "replace") or outcome.digest)
     targets = outcome.links.targets
     return lambda names: Sighting(text, links_shown(targets, origin, names))
+
+
+def _is_wanted(target: Target) -> bool:
+    """Whether so much is promised of a target that doubt, which decides the order alone, does not put it off."""
+    return target.promise >= WANTED_FROM

@@ -26,11 +26,11 @@ from lycosa.topic.terms import (
 )
 
 # What each input of a link makes likely by itself: its words, those of its URL, and the page it stands on.
-ANCHOR_SAYS, ADDRESS_SAYS, SOURCE_SAYS = 0.9, 0.6, 0.5
+ANCHOR_SAYS, ADDRESS_SAYS, SOURCE_SAYS = 0.9, 0.6, 0.35
 # How much of what a page was promised to be its links inherit if it is not: so much is tunnelled.
 INHERITED = 0.7
 # From which promise on each class is, from 2 to 9; below the first nothing is expected, and the URL comes last.
-CLASS_FROM = (0.05, 0.1, 0.16, 0.24, 0.34, 0.45, 0.6, 0.8)
+CLASS_FROM = (0.015, 0.04, 0.09, 0.16, 0.25, 0.36, 0.5, 0.7)
 # Of a short text, such as an anchor: with the weightiest so many terms it is as relevant as can be.
 _FULL_TERMS = 2
 MAX_ANCHOR_CHARS = 300

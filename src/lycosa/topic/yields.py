@@ -12,7 +12,7 @@ _GUESSED_PAGES = 4
 MAX_FOLDERS = 4
 # Per generation: about 250 bytes each.
 MAX_PARTS = 10_000
-LEAST, MOST = 0.1, 2.0
+LEAST, MOST = 0.1, 1.5
 
 _Known = dict[str, tuple[int, float]]  # pages and the sum of their relevance
 
