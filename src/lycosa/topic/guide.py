@@ -13,7 +13,7 @@ import msgspec
 
 from lycosa.model import WAITS, Kind, Links, Page, Settlement, Target
 from lycosa.policy.priority import ORDINARY
-from lycosa.topic.relevance import CLASS_FROM, Inputs, Relevance, class_of, source_of
+from lycosa.topic.relevance import CLASS_FROM, Inputs, Relevance, class_of, shared_among, source_of
 from lycosa.topic.yields import Yields
 
 # Links that the frontier was told of, per generation: about 400 bytes each.
@@ -77,8 +77,8 @@ class Guide:
         self, target: Target, relevance: float, language: str, links: Links, new: Sequence[Target], *, is_followed: bool
     ) -> Rated:
         """The targets found on a page in their classes; `is_followed`: whether it leads to any at all."""
-        source = source_of(relevance, promise_of(target))
         anchors = self._anchors(links, language)
+        source = source_of(relevance, promise_of(target)) * shared_among(len(anchors))
         rated = [self._rated(each, self._promise(each.url, anchors.get(each.url, 0.0), source)) for each in new]
         again = self._again(target, anchors, source) if is_followed else []
         return Rated(rated, again)

@@ -31,6 +31,8 @@ ANCHOR_SAYS, ADDRESS_SAYS, SOURCE_SAYS = 0.9, 0.6, 0.35
 INHERITED = 0.7
 # From which promise on each class is, from 2 to 9; below the first nothing is expected, and the URL comes last.
 CLASS_FROM = (0.015, 0.04, 0.09, 0.16, 0.25, 0.36, 0.5, 0.7)
+# Pages that lead to no more than so many others recommend each of them in full.
+_FEW_LINKS = 40
 # Of a short text, such as an anchor: with the weightiest so many terms it is as relevant as can be.
 _FULL_TERMS = 2
 MAX_ANCHOR_CHARS = 300
@@ -56,6 +58,11 @@ class Inputs(NamedTuple):
 def source_of(relevance: float, promise: float) -> float:
     """What a page says for its links: that it is relevant, or still a little that it was promised to be."""
     return max(relevance, INHERITED * promise)
+
+
+def shared_among(links: int) -> float:
+    """How much of that each of so many links has: a list of everything recommends nothing."""
+    return min(1.0, (_FEW_LINKS / max(links, 1)) ** 0.5)
 
 
 def class_of(promise: float) -> int:

@@ -32,7 +32,7 @@ DOCUMENT_TOPICS = {
     "SSL certificates": r"\b(ssl|tls)\b|\bcertificates?\b",
     "password authentication": r"authenticat|\bpasswords?\b",
     "full text search": r"full.text|text search|\bts(vector|query)",
-    "threads and processes": r"\b(multi|sub)?-?(thread|process)(s|es|ed|ing)?\b",
+    "threads and processes": r"\b(multi|sub)?-?(thread(s|ed|ing)?|process(es)?)\b",
     "replication to standby servers": r"replicat|\bstandby\b",
 }
 SIMWEB_TOPICS = (1, 2, 3)
