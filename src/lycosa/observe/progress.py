@@ -68,10 +68,11 @@ class Progress:
             if self._live:
                 self._live.update(self._picture(counts, rate), refresh=True)
             elif self._style == "json":
-                print(json.dumps(_line(self._session, counts, rate)), file=sys.stderr, flush=True)
+                print(json.dumps(_line(self._session, self._tally, counts, rate)), file=sys.stderr, flush=True)
             elif self._style == "human":
                 paused = f"paused: {self._session.paused}; " if self._session.paused else ""
-                print(paused + _sentence(counts, rate), file=sys.stderr, flush=True)
+                harvest = _harvest(self._session, self._tally, counts)
+                print(paused + _sentence(counts, rate) + harvest, file=sys.stderr, flush=True)
 
     def _picture(self, counts: Counts, rate: float) -> Group:
         from rich.console import Group
@@ -94,6 +95,12 @@ class Progress:
             f"{counts.refused:,} refused",
             f"[red]{counts.failed + counts.crashed:,} failed[/]" if counts.failed + counts.crashed else "0 failed",
         )
+        if self._session.settings.order == "topic":
+            table.add_row(
+                f"[bold]{counts.on_topic:,}[/] on topic",
+                f"{counts.harvest:.0%} of pages",
+                f"{self._tally.harvest():.0%} lately",
+            )
         total = self._session.settings.max_pages or counts.pages + counts.queued + counts.delayed or 1
         bar = Table.grid()  # a bar alone does not end its line
         bar.add_row(ProgressBar(total=total, completed=min(counts.pages, total), width=72))
@@ -156,6 +163,8 @@ class CrawlSummary(msgspec.Struct, frozen=True):
     left_out: list[LeftOut] = []
     beyond: int = 0  # links that lie deeper than max_depth
     robots_ignored: list[str] = []  # hosts whose robots.txt was not obeyed
+    on_topic: int = 0
+    harvest: float | None = None  # the share of the pages that is on topic; None without a topic
 
     def show(self) -> None:
         from rich.console import Console
@@ -170,6 +179,8 @@ class CrawlSummary(msgspec.Struct, frozen=True):
             f"  stored {self.stored:,} · duplicate {self.duplicate:,} · unchanged {self.unchanged:,} · "
             f"moved {self.moved:,} · refused {self.refused:,} · failed {self.failed:,} · crashed {self.crashed:,}"
         )
+        if self.harvest is not None:
+            console.print(f"  on topic {self.on_topic:,}, {self.harvest:.1%} of the pages that were read")
         if self.reasons:
             console.print("  why visits of this run gave nothing, each try counted:")
         for each in self.reasons[:MAX_SHOWN]:
@@ -254,6 +265,7 @@ def summary(
         "known",
         "fetched_bytes",
         "beyond",
+        "on_topic",
     ]
     return CrawlSummary(
         ending=ending.value,
@@ -270,6 +282,7 @@ def summary(
         recovered_rows=session.recovery.rows,
         missed_seeds=list(missed),
         left_out=list(left_out),
+        harvest=counts.harvest if session.settings.order == "topic" else None,
         robots_ignored=sorted(ignores_robots(session.settings.site)),
         **{name: getattr(counts, name) for name in names},
     )
@@ -288,8 +301,16 @@ def _live_picture() -> Live | None:
     return live
 
 
-def _line(session: Session, counts: Counts, rate: float) -> dict[str, object]:
-    line = {"at": time.time(), "pages_per_second": round(rate, 2), **msgspec.structs.asdict(counts)}
+def _harvest(session: Session, tally: Tally, counts: Counts) -> str:
+    if session.settings.order != "topic":
+        return ""
+    return f", {counts.on_topic:,} on topic ({counts.harvest:.0%}; {tally.harvest():.0%} lately)"
+
+
+def _line(session: Session, tally: Tally, counts: Counts, rate: float) -> dict[str, object]:
+    line: dict[str, object] = {"at": time.time(), "pages_per_second": round(rate, 2), **msgspec.structs.asdict(counts)}
+    if session.settings.order == "topic":
+        line |= {"harvest": round(counts.harvest, 4), "harvest_lately": round(tally.harvest(), 4)}
     return {**line, "paused": session.paused} if session.paused else line
 
 

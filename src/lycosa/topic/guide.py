@@ -40,8 +40,13 @@ class _Told(NamedTuple):
 
 
 def promise_of(target: Target) -> float:
-    """What was promised of a target; a seed was named by the operator, who knows why."""
-    return target.promise / PROMISE_PARTS if target.promise or target.depth else SEED_PROMISE
+    """What was promised of a target."""
+    return promise_of_page(target.promise / PROMISE_PARTS, target.depth)
+
+
+def promise_of_page(promise: float, depth: int) -> float:
+    """What was promised of a page; a seed was named by the operator, who knows why."""
+    return promise if promise or depth else SEED_PROMISE
 
 
 class Guide:

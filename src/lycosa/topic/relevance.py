@@ -6,6 +6,7 @@ from the collection: that is why a page has the same relevance in every worker a
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping
@@ -55,6 +56,13 @@ class Inputs(NamedTuple):
         return 1 - against * (1 - SOURCE_SAYS * min(1.0, self.source * self.section))
 
 
+def section_of(inputs: Inputs, promise: float) -> float:
+    """By how much more or less was hoped for where a URL lies, so that the promise came to this."""
+    against = (1 - ANCHOR_SAYS * inputs.anchor) * (1 - ADDRESS_SAYS * inputs.address)
+    said = (1 - (1 - promise) / against) / SOURCE_SAYS
+    return max(0.0, said / inputs.source) if inputs.source else 1.0
+
+
 def source_of(relevance: float, promise: float) -> float:
     """What a page says for its links: that it is relevant, or still a little that it was promised to be."""
     return max(relevance, INHERITED * promise)
@@ -62,7 +70,7 @@ def source_of(relevance: float, promise: float) -> float:
 
 def shared_among(links: int) -> float:
     """How much of that each of so many links has: a list of everything recommends nothing."""
-    return min(1.0, (_FEW_LINKS / max(links, 1)) ** 0.5)
+    return min(1.0, math.sqrt(_FEW_LINKS / max(links, 1)))
 
 
 def class_of(promise: float) -> int:
@@ -139,6 +147,10 @@ class Relevance:
             words = unquote(url.partition("://")[2], errors="replace")
             relevance = self._addresses[url] = self._of_short(words, "")
         return relevance
+
+    def terms_in_address(self, url: str) -> list[str]:
+        """The terms among the words of a URL."""
+        return self.terms_in(unquote(url.partition("://")[2], errors="replace"), "")
 
     def _of_short(self, text: str, language: str) -> float:
         weight = sum(self._weights[number] for number in self._counts(text, language)[0])
