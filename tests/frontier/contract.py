@@ -26,6 +26,7 @@ from .contract_ranking import RankingContract
 from .contract_revisits import RevisitsContract
 from .contract_runs import RunsContract
 from .contract_spacing import SpacingContract
+from .contract_topic import TopicContract
 from .stage import DAY, FakeClock, OpenFrontier, Stage, about, page, robots_for, rules_pending, rules_read
 
 STORED, DUPLICATE, MOVED = OutcomeKind.STORED, OutcomeKind.DUPLICATE, OutcomeKind.MOVED
@@ -44,6 +45,7 @@ class FrontierContract(
     DeferredContract,
     RunsContract,
     RankingContract,
+    TopicContract,
     RevisitsContract,
     OrdersContract,
 ):

@@ -157,6 +157,9 @@ PROFILES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "clean": {**_NO_SPECIAL_PAGES, **_PLAIN_HOSTS},
         "mixed": {},
         "traps": {"trap_host_share": 0.2},
+        "bench": _BENCH,
+        # Far more pages than anybody fetches: of the links of a page few have been met before.
+        "strewn": {**_BENCH, "pages_per_host": 10_000, "strewn_link_share": 1.0, "is_prerendered": False},
         # Of 16 topics each is that of 5 % of the pages; what is about one is reached through what is not, too.
         "topics": {
             **_NO_SPECIAL_PAGES,
@@ -172,8 +175,5 @@ PROFILES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "redirect_share": 0.0,
             "sitemap_share": 0.0,
         },
-        "bench": _BENCH,
-        # Far more pages than anybody fetches: of the links of a page few have been met before.
-        "strewn": {**_BENCH, "pages_per_host": 10_000, "strewn_link_share": 1.0, "is_prerendered": False},
     }
 )
