@@ -20,7 +20,7 @@ from lycosa.topic.terms import MAX_TERM_CHARS, MAX_TERMS, Example, terms_of
         ("正規表現の使い方", {"正規表現"}),
         ("정규 표현식", {"정규", "표현식"}),
         ("猫", {"猫"}),
-        ("IPv6 и маршруты", {"ipv6", "маршруты"}),
+        ("DNS: маршруты", {"dns", "маршруты"}),
         ("2024", set()),
         ("…!", set()),
     ],

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter, OrderedDict, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import count
 
@@ -72,8 +72,16 @@ class HostTable:
     """All hosts of a crawl, of which only a bounded number is in memory."""
 
     def __init__(
-        self, tables: Tables, rules: FrontierRules, clock: Clock, state: State, spacing: Spacing, assignment: Assignment
+        self,
+        tables: Tables,
+        rules: FrontierRules,
+        clock: Clock,
+        state: State,
+        spacing: Spacing,
+        assignment: Assignment,
+        beside: Callable[[], Iterable[Sequence[int]]] = tuple,
     ) -> None:
+        self._beside = beside if rules.order == "topic" else tuple
         self._tables = tables
         self._rules = rules
         self._clock = clock
@@ -180,6 +188,9 @@ class HostTable:
         """Whether nothing is left but what waits for just that, and hosts in trouble."""
         if any(self._idle[:WAITING_RANK]) or self._state.parked_at_ease:
             return False
+        own = self._state.waiting
+        if any(any(waiting[:WAITING_RANK]) for waiting in self._beside() if waiting is not own):
+            return False
         return all(host.rank == WAITING_RANK or host.is_in_trouble(now) for host in self._active.values())
 
     def wait(self, batch: HostBatch, host: Host) -> None:
@@ -241,8 +252,12 @@ class HostTable:
         own pace, whatever is to be found there.
         """
         if self._rules.order == "topic":
-            return next((end for end in TIERS if any(self._state.waiting[:end])), WAITING_RANK)
+            return next((end for end in TIERS if self._is_before(end)), WAITING_RANK)
         return WAITING_RANK
+
+    def _is_before(self, end: int) -> bool:
+        """Whether some host waits, or is active, before this rank; here, or in what the machine has beside."""
+        return any(self._state.waiting[:end]) or any(any(waiting[:end]) for waiting in self._beside())
 
     async def activate(self, batch: HostBatch, now: float) -> None:
         """Fill the free places with waiting hosts, drawn by rank: high classes first, none starves."""

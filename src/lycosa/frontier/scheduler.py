@@ -54,7 +54,7 @@ class Scheduler:
 
     Whoever waits for leases is told by `tell` when there may be some, before what freed them is durable.
     Of several schedulers in one crawl each has tokens of its own: those that leave `offset` when divided by `step`;
-    and a `share` of the budget, until `share_out`.
+    and a `share` of the budget, until `share_out`; `beside`: how many hosts others here have waiting, by rank.
     `classes`: what decides or remembers in which class a URL waits; `moves`: what waits moves up.
     """
 
@@ -75,6 +75,7 @@ class Scheduler:
         classes: Classes | None = None,
         moves: bool = True,
         share: float = 1.0,
+        beside: Callable[[], Iterable[Sequence[int]]] = tuple,
     ) -> None:
         self._tables = tables
         self._clock = clock
@@ -83,7 +84,7 @@ class Scheduler:
         self._lock = asyncio.Lock()
         tokens = count((state.epoch << _TOKENS_PER_EPOCH | 1) * step + offset, step)
         versions = SiteVersions(tables)
-        self._hosts = hosts = HostTable(tables, rules, clock, state, spacing, Assignment(rules, workers))
+        self._hosts = hosts = HostTable(tables, rules, clock, state, spacing, Assignment(rules, workers), beside)
         self._backlog = backlog = Backlog(tables, rules, clock, state, hosts)
         self.leases = leases = LeaseTable(rules, state.epoch, tokens, hosts, spacing, contents)
         max_queued = rules.max_queued_per_host
@@ -275,6 +276,11 @@ class Scheduler:
     def counts(self) -> Counts:
         self._backlog.counts.update(hosts=self._state.hosts, leased=len(self.leases))
         return Counts(**self._backlog.counts)
+
+    @property
+    def waiting(self) -> Sequence[int]:
+        """How many hosts wait or are active, by rank."""
+        return self._state.waiting
 
     @property
     def used(self) -> int:

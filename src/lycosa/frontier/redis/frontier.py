@@ -350,7 +350,7 @@ class RedisFrontier:
             connection, crawl.partitions, rules.lease_seconds, self._has_lease, members.takes_part
         )
         opener = PartitionOpener(
-            connection, crawl, rules, self._now, contents, self._overview.is_full, self.tell, classes_for(rules)
+            connection, crawl, rules, self._now, contents, self._overview.is_full, self.tell, classes_for(rules), mine
         )
         self._ownership = owned = Ownership(connection, crawl, rules, members, self._limit, opener, mine)
         self._lending = Lending(connection, crawl, rules, self._now, members, owned, contents)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from lycosa.clock import Clock
@@ -68,6 +68,8 @@ class PartitionOpener:
     _tell: Callable[[], None]
     _classes: Classes | None  # one for all: most of what it sees are links between partitions of this machine
 
+    _mine: Mapping[int, Partition]  # those that this machine has
+
     _addresses: dict[str, LastRequest] = field(default_factory=dict)
     _channels: dict[object, Channel] = field(default_factory=dict)
 
@@ -107,6 +109,7 @@ class PartitionOpener:
             # Whether a URL was visited is told by its history.
             moves=address.keeps_history,
             share=1 / self._crawl.partitions,
+            beside=lambda: [each.scheduler.waiting for each in self._mine.values() if not each.is_leaving],
         )
         await scheduler.open()
         return Partition(number, fence, tables, scheduler, grant, MailReader(self._connection, tag, inbox_of(tag)))
