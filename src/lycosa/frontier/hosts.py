@@ -45,6 +45,8 @@ MAX_LINES = 1_000
 MAX_COMPARED_HOSTS = 256
 # In a crawl with a topic: what has a rank before one of these goes before all behind it. Classes 6, 4 and 2 end there.
 TIERS = (6, 8, 10)
+# And no more leases of a host are out at once: what one of them leads to may come before the others.
+TOPIC_RUN = 3
 
 
 class HostBatch(Batch):
@@ -342,9 +344,11 @@ class HostTable:
             # Whose turn it is, or how the host does, is asked after every visit.
             return 1
         connections = self._rules.connections_per_host.get(record.name, 1)
-        # Where the newest comes first, or the most relevant, what a page leads to may be before all found earlier.
-        pause = math.inf if self._rules.order in ("depth", "topic") else self._pause_of(host)
-        return run_length(pause, record.fetch_seconds, record.unsent, connections)
+        # Where the newest comes first, what a page leads to is before all that was found earlier.
+        pause = math.inf if self._rules.order == "depth" else self._pause_of(host)
+        length = run_length(pause, record.fetch_seconds, record.unsent, connections)
+        # Where the most relevant does, it may be.
+        return min(length, TOPIC_RUN) if self._rules.order == "topic" else length
 
     def may_follow_at_once(self, host: Host) -> bool:
         """Whether a host keeps no pause after a visit that ends well."""

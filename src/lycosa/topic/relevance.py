@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -79,28 +79,33 @@ def class_of(promise: float) -> int:
 
 
 class _Words(dict[str, int]):
-    """Words of one language to the number of their term, -1 for none; found once each."""
+    """Words of one language to the number of their term, -1 for none; found once each.
 
-    def __init__(self, terms: list[str], language: str) -> None:
+    A page in another language may name the topic in the topic's own.
+    """
+
+    def __init__(self, terms: list[str], languages: Iterable[str]) -> None:
         super().__init__()
-        self._stem = stemmer(language)
+        self._stemmers = [stemmer(language) for language in languages]
         self._numbers: dict[str, int] = {}
         for number, term in enumerate(terms):
             if not is_run(term):
-                self._numbers.setdefault(self._stem_of(term), number)
+                for stem in self._stems_of(term):
+                    self._numbers.setdefault(stem, number)
         self.texts: dict[str, float] = {}  # relevance of short ones
 
     def __missing__(self, word: str) -> int:
         if len(self) > _MAX_WORDS:
             self.clear()
-        number = self[word] = self._numbers.get(self._stem_of(word), -1)
+        found = (self._numbers[stem] for stem in self._stems_of(word) if stem in self._numbers)
+        number = self[word] = next(found, -1)
         return number
 
-    def _stem_of(self, word: str) -> str:
+    def _stems_of(self, word: str) -> list[str]:
         word = word[:MAX_TERM_CHARS]
         if not word.isascii():
             word = unicodedata.normalize("NFKC", word.encode("utf-8", "replace").decode())
-        return self._stem(word)
+        return [stem(word) for stem in self._stemmers]
 
 
 class Relevance:
@@ -183,5 +188,5 @@ class Relevance:
         language = language or self._own
         language = language if language in STEMMERS else ""
         if (words := self._languages.get(language)) is None:
-            words = self._languages[language] = _Words(self._terms, language)
+            words = self._languages[language] = _Words(self._terms, {language: None, self._own: None})
         return words
