@@ -83,7 +83,12 @@ def test_what_is_remembered_of_words_is_bounded() -> None:
     for number in range(30_000):
         relevance.of_anchor(f"word{number}", "en")
         relevance.of_address(f"http://a.test/{number}")
+    assert relevance.of_anchor("x" * 300, "en") == 0
     words = relevance._languages["en"]
+    assert max(map(len, words)) <= 40
+    for language in ("de", "fr", "es", "it", "nl", "ru", "sv", "fi"):
+        relevance.of_anchor("word", language)
+    assert len(relevance._languages) <= 6
     assert len(words) <= 10_001
     assert len(words.texts) <= 4_000
     assert len(relevance._addresses) <= 4_000

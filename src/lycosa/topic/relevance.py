@@ -39,6 +39,7 @@ _FULL_TERMS = 2
 MAX_ANCHOR_CHARS = 300
 # Words, and short texts, of which it is remembered what they are; then all are forgotten.
 _MAX_WORDS, _MAX_TEXTS = 10_000, 4_000
+_MAX_LANGUAGES = 6
 
 
 class Inputs(NamedTuple):
@@ -102,7 +103,6 @@ class _Words(dict[str, int]):
         return number
 
     def _stems_of(self, word: str) -> list[str]:
-        word = word[:MAX_TERM_CHARS]
         if not word.isascii():
             word = unicodedata.normalize("NFKC", word.encode("utf-8", "replace").decode())
         return [stem(word) for stem in self._stemmers]
@@ -173,7 +173,7 @@ class Relevance:
             words = spaced_words_of(text)
             length = len(words)
             for word, count in Counter(words).items():
-                if (number := numbers[word]) >= 0:
+                if len(word) <= MAX_TERM_CHARS and (number := numbers[word]) >= 0:
                     counts[number] += count
         if self._runs and not text.isascii():
             lower = text.lower()
@@ -188,5 +188,7 @@ class Relevance:
         language = language or self._own
         language = language if language in STEMMERS else ""
         if (words := self._languages.get(language)) is None:
+            while len(self._languages) >= _MAX_LANGUAGES:
+                del self._languages[next(iter(self._languages))]
             words = self._languages[language] = _Words(self._terms, {language: None, self._own: None})
         return words

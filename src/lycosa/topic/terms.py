@@ -68,7 +68,8 @@ def tokens_of(text: str) -> list[str]:
     """The words of a text that may be terms, in lower case; of scripts without spaces, words by dictionary or runs."""
     text = text[:MAX_TEXT_CHARS].encode("utf-8", "replace").decode()
     words = spaced_words_of(_RUNS.sub(" ", text))
-    return [word[:MAX_TERM_CHARS] for word in words if not _IS_NUMBER.fullmatch(word)] + _runs_of(text)
+    short = (word for word in words if len(word) <= MAX_TERM_CHARS)
+    return [word for word in short if not _IS_NUMBER.fullmatch(word)] + _runs_of(text)
 
 
 def _runs_of(text: str) -> list[str]:
