@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from lycosa.frontier.rules import FrontierRules
-from lycosa.model import WAITS
+from lycosa.model import WAITS, OutcomeKind
 
 from .stage import FakeClock, OpenFrontier, Stage, page
 
@@ -131,3 +131,15 @@ class TopicContract:
         visited = await later.visit_all()
         assert visited[0] == "a/12"
         assert Counter(visited) == {f"a/{n}": 1 for n in range(19)}
+
+    async def test_a_host_in_trouble_keeps_no_other_waiting(self, topic: Stage) -> None:
+        await topic.open_hosts("a/hub", "b/hub")
+        hub, other = sorted(await topic.take(), key=lambda lease: lease.target.url)
+        await topic.settle(hub, discovered=[page(f"a/{n}", **WEAK) for n in range(3)])
+        await topic.settle(other, discovered=[page(f"b/{n}", **STRONG) for n in range(3)])
+        topic.clock.advance(10)
+        failing = await topic.take_one()
+        assert failing.target.host == "b"
+        await topic.settle(failing, OutcomeKind.FAILED, status=503, retry_after_seconds=60.0)
+        topic.clock.advance(10)
+        assert [lease.target.host for lease in await topic.take()] == ["a"]

@@ -81,7 +81,7 @@ class HostTable:
         state: State,
         spacing: Spacing,
         assignment: Assignment,
-        beside: Callable[[], Iterable[Sequence[int]]] = tuple,
+        beside: Callable[[], Iterable[Callable[[int], bool]]] = tuple,
     ) -> None:
         self._beside = beside if rules.order == "topic" else tuple
         self._tables = tables
@@ -190,9 +190,10 @@ class HostTable:
         """Whether nothing is left but what waits for just that, and hosts in trouble."""
         if any(self._idle[:WAITING_RANK]) or self._state.parked_at_ease:
             return False
-        own = self._state.waiting
-        if any(any(waiting[:WAITING_RANK]) for waiting in self._beside() if waiting is not own):
+        if any(has_before(WAITING_RANK) for has_before in self._beside()):
             return False
+        if not any(self._state.waiting[:WAITING_RANK]):
+            return True  # known without a look at each: there may be ten thousand
         return all(host.rank == WAITING_RANK or host.is_in_trouble(now) for host in self._active.values())
 
     def wait(self, batch: HostBatch, host: Host) -> None:
@@ -257,19 +258,29 @@ class HostTable:
             return next((end for end in TIERS if self._is_before(end)), WAITING_RANK)
         return WAITING_RANK
 
+    def has_before(self, end: int) -> bool:
+        """Whether some host waits, or is active and in no trouble, with a better rank than this."""
+        if not any(self._state.waiting[:end]):
+            return False
+        now = self._clock()
+        return any(self._idle[:end]) or any(
+            host.rank < end and not host.is_in_trouble(now) for host in self._active.values()
+        )
+
     def _is_before(self, end: int) -> bool:
-        """Whether some host waits, or is active, before this rank; here, or in what the machine has beside."""
-        return any(self._state.waiting[:end]) or any(any(waiting[:end]) for waiting in self._beside())
+        """The same of all that this machine has."""
+        return self.has_before(end) or any(has_before(end) for has_before in self._beside())
 
     async def activate(self, batch: HostBatch, now: float) -> None:
         """Fill the free places with waiting hosts, drawn by rank: high classes first, none starves."""
         # What is activated does not change this: it is either not dry already, or of what waits for that.
         is_dry = self._idle[WAITING_RANK] > 0 and self.is_dry(now)
+        open_ranks = self.open_ranks
         for _ in range(MAX_MOVES):
-            can_start = any(self._idle[: self.open_ranks]) or (is_dry and self._idle[WAITING_RANK])
+            can_start = any(self._idle[:open_ranks]) or (is_dry and self._idle[WAITING_RANK])
             if self._is_full() or not can_start:
                 return
-            if not (host := await self._draw(batch)):
+            if not (host := await self._draw(batch, open_ranks)):
                 continue
             self._idle[host.record.waiting[0]] -= 1
             self._resting.pop(host.record.name)
@@ -280,9 +291,9 @@ class HostTable:
             else:
                 self.stand_ready(host)
 
-    async def _draw(self, batch: HostBatch) -> Host | None:
+    async def _draw(self, batch: HostBatch, open_ranks: int) -> Host | None:
         """The first waiting host of a rank that is drawn by weight; None if what was found does not wait any more."""
-        ranks = [rank for rank, hosts in enumerate(self._idle[: self.open_ranks]) if hosts] or [WAITING_RANK]
+        ranks = [rank for rank, hosts in enumerate(self._idle[:open_ranks]) if hosts] or [WAITING_RANK]
         rank = self._random.choices(ranks, [_weight(rank) for rank in ranks])[0] if len(ranks) > 1 else ranks[0]
         drawn = self._drawn[rank]
         if not drawn:

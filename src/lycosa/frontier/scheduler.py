@@ -54,7 +54,7 @@ class Scheduler:
 
     Whoever waits for leases is told by `tell` when there may be some, before what freed them is durable.
     Of several schedulers in one crawl each has tokens of its own: those that leave `offset` when divided by `step`;
-    and a `share` of the budget, until `share_out`; `beside`: how many hosts others here have waiting, by rank.
+    and a `share` of the budget, until `share_out`; `beside`: whether others here have a host before a rank.
     `classes`: what decides or remembers in which class a URL waits; `moves`: what waits moves up.
     """
 
@@ -75,7 +75,7 @@ class Scheduler:
         classes: Classes | None = None,
         moves: bool = True,
         share: float = 1.0,
-        beside: Callable[[], Iterable[Sequence[int]]] = tuple,
+        beside: Callable[[], Iterable[Callable[[int], bool]]] = tuple,
     ) -> None:
         self._tables = tables
         self._clock = clock
@@ -277,10 +277,9 @@ class Scheduler:
         self._backlog.counts.update(hosts=self._state.hosts, leased=len(self.leases))
         return Counts(**self._backlog.counts)
 
-    @property
-    def waiting(self) -> Sequence[int]:
-        """How many hosts wait or are active, by rank."""
-        return self._state.waiting
+    def has_before(self, end: int) -> bool:
+        """Whether some host has something before this rank, and is in no trouble."""
+        return self._hosts.has_before(end)
 
     @property
     def used(self) -> int:

@@ -99,6 +99,7 @@ class Taking:
 
     _withheld: list[Host] = field(default_factory=list)  # that were ready, but the page limit did not let them
     _unpaid: list[Host] = field(default_factory=list)  # the budget did not let them
+    _open_ranks: int | None = None  # before which hosts are visited; asked once a call, too
     _is_dry: bool | None = None  # whether nothing is left but what waits for that; asked once a call, of all hosts
     was_withheld: bool = False  # something, when leases were last asked for
 
@@ -109,7 +110,7 @@ class Taking:
     async def take(self, batch: HostBatch, worker: int, limit: int, now: float) -> list[Lease]:
         leases: list[Lease] = []
         hosts = 0
-        self._is_dry = None
+        self._is_dry = self._open_ranks = None
         if not limit or not self.may_lease():
             return leases
         likely = self._hosts.next_ready(worker, now, limit)
@@ -147,7 +148,11 @@ class Taking:
 
     def _is_early(self, rank: int, now: float) -> bool:
         """Whether a host whose best has this rank is to wait for others."""
-        return not self._dry(now) if rank == WAITING_RANK else rank >= self._hosts.open_ranks
+        if rank == WAITING_RANK:
+            return not self._dry(now)
+        if self._open_ranks is None:
+            self._open_ranks = self._hosts.open_ranks
+        return rank >= self._open_ranks
 
     def _dry(self, now: float) -> bool:
         """Whether nothing is left but what waits for just that: giving out leases changes nothing of it."""

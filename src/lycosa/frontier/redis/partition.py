@@ -109,7 +109,7 @@ class PartitionOpener:
             # Whether a URL was visited is told by its history.
             moves=address.keeps_history,
             share=1 / self._crawl.partitions,
-            beside=lambda: [each.scheduler.waiting for each in self._mine.values() if not each.is_leaving],
+            beside=lambda: [each.scheduler.has_before for each in self._mine.values() if not each.is_leaving],
         )
         await scheduler.open()
         return Partition(number, fence, tables, scheduler, grant, MailReader(self._connection, tag, inbox_of(tag)))
