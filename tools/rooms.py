@@ -30,7 +30,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     GROUND,
     ("url", "dedupe"),
     ("policy", "page", "fetch"),
-    ("robots", "site", "store", "frontier", "hooks", "render"),
+    ("robots", "site", "store", "frontier", "hooks", "render", "topic"),
     ("crawl", "inspect", "simweb"),
     ("process", "observe", "search"),
     ("wiring",),

@@ -13,7 +13,11 @@ class SettingsKeywords(TypedDict, total=False):
     scope: Literal["host", "domain", "any"]
     include: list[str]
     exclude: list[str]
-    order: Literal["breadth", "depth", "best"]
+    order: Literal["breadth", "depth", "best", "topic"]
+    topic: str
+    like: list[str]
+    topic_terms: dict[str, float]
+    on_topic_from: float
     continuous: bool
     pages_per_second: float
     min_revisit_seconds: float

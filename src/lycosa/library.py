@@ -10,18 +10,20 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 from urllib.parse import urljoin
 
 import msgspec
 
 from lycosa.crawl.dispatcher import CentralDispatcher, LocalDispatcher
-from lycosa.crawl.restart import kept_settings
+from lycosa.crawl.restart import kept_settings, settings_before
 from lycosa.crawl.session import Ending, Session
 from lycosa.crawl.settlement import Kept
 from lycosa.errors import SettingsError
 from lycosa.figures import WorkerStanding
+from lycosa.frontier.redis.address import is_redis
 from lycosa.hooks import Hooks, OnFailure, OnLinks, OnPage, OnRequest, PageTree, Request, text_of
+from lycosa.inspect.reasons import sentence_of
 from lycosa.keywords import SettingsKeywords
 from lycosa.model import Lease, OutcomeKind, Settlement
 from lycosa.ports import Counts, CrawlFrontier
@@ -30,6 +32,9 @@ from lycosa.store.folder import CrawlFolder
 from lycosa.url.canonical import Rejection, parse, parse_seeds
 from lycosa.wiring.crawl import LocalParts
 from lycosa.wiring.worker import make_discovery, make_worker
+
+if TYPE_CHECKING:
+    from lycosa.topic.terms import Example
 
 # Visits waiting for the caller: when it is slow, the crawl waits for it. Those under way still come in.
 MAX_WAITING = 256
@@ -209,6 +214,7 @@ class Crawler:
             self._session, self._freed = session, asyncio.Event()
             stack.callback(self._leave, path)
             _at_work[str(path)] = self
+            await take_in_topic(session)
             running = asyncio.create_task(session.run(self._seeds, revisit=self._revisit))
             try:
                 while visit := await waiting.next(running):
@@ -237,6 +243,65 @@ class Crawler:
         self._last_counts, self._session = self._session.counts(), None
         del _at_work[str(path)]
         self._freed.set()
+
+
+async def take_in_topic(session: Session) -> None:
+    """Give a crawl with a topic its terms, unless it has them, before it runs. Raises `SettingsError` for want of any.
+
+    Examples are read once, when the crawl begins or is given another topic: all later runs go by the same terms.
+    """
+    settings, before = session.settings, settings_before(session.folder)
+    if settings.order != "topic":
+        return
+    is_outdated = (
+        before is not None
+        and before.topic_terms == settings.topic_terms
+        and (before.topic, before.like) != (settings.topic, settings.like)
+    )
+    if settings.topic_terms and not is_outdated:
+        return
+    if not settings.topic and not settings.like:
+        if is_redis(settings.frontier):
+            return  # others have named it
+        raise SettingsError('order: topic needs to know the topic: --topic "WORDS", or --like URL|FILE')
+    from lycosa.topic.terms import terms_of
+
+    examples = [await _example(each, settings) for each in settings.like]
+    if not (terms := terms_of(settings.topic, examples)):
+        raise SettingsError("topic: there is no word in what the topic is said to be")
+    session.settings = msgspec.structs.replace(settings, topic_terms=terms)
+
+
+async def _example(place: str, settings: Settings) -> Example:
+    """A page at a URL, which is asked for as any page is, or in a file."""
+    from lycosa.topic.terms import Example
+    from lycosa.wiring.worker import page_parser
+
+    body, content_type = await _fetched(place, settings) if "://" in place else (_read(Path(place)), "")
+    page = page_parser(settings).parse(body, content_type, url=place if "://" in place else "http://file.invalid/")
+    return Example(page.title, page.headings, page.content or page.text)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise SettingsError(f"like: {path} cannot be read: {error.strerror}") from None
+
+
+async def _fetched(url: str, settings: Settings) -> tuple[bytes, str]:
+    """A page by a crawl of its own, with the rules, limits and pauses of this one."""
+    own: dict[str, Any] = {
+        **{"order": "breadth", "topic": "", "like": [], "scope": "any", "include": [], "exclude": []},
+        **{"sitemaps": False, "max_pages": 1, "max_depth": 0, "continuous": False, "frontier": "memory", "hooks": ""},
+    }
+    values = {name: value for name, value in msgspec.to_builtins(settings).items() if name != "seeds"}
+    async for visit in Crawler(url, **{**values, **own}).outcomes():
+        if isinstance(visit, CrawledPage):
+            return visit.body, next((value for name, value in visit.headers if name == "content-type"), "")
+        if visit.is_failure:
+            raise SettingsError(f"like: {url} gave no page: {sentence_of(visit.reason, visit.detail)}")
+    raise SettingsError(f"like: {url} gave no page")
 
 
 # Who crawls into which folder, in this process.

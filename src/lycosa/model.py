@@ -177,6 +177,8 @@ class Target(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     # Of a requisite: how many stylesheets lie between it and its page.
     steps: int = 0
     listing: Listing | None = None
+    # In a crawl with a topic: what the link that led to it promises, in thousandths; 0: nobody rated it.
+    promise: int = 0
 
 
 class Validators(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
@@ -290,6 +292,7 @@ class Settlement(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
     changed: float = 0.0  # how much of the text is another than at the visit before; 0: nothing, or that is not known
     listed: int = 0  # of a sitemap or a feed: how many URLs it lists
     told: list[Target] = []  # of a feed that is a page: URLs of its host, most of them known, with what it says of them
+    on_topic: bool = False
 
 
 class Placement(NamedTuple):
@@ -463,6 +466,8 @@ class Visit(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     rendered: str = ""  # how its rendering ended, if there was one (`RenderEnd`)
     render_cause: str = ""  # why there was one, or none (`RenderCause`)
     changed: float = 0.0  # how much of the text is another than at the visit before
+    relevance: float = 0.0  # of the page to the topic of the crawl
+    promise: float = 0.0  # what the link that led to it promised of that
 
 
 class Texts(NamedTuple):

@@ -42,6 +42,8 @@ class Stored(msgspec.Struct, frozen=True):
     changed: float = 0.0  # how much of the text is another than at the visit before; 0: there was none, or unknown
     closed: list[Target] = []  # what it links to by schemes that are not open to the crawl
     told: Sequence[Target] = ()  # of a feed: pages of its host, with what it says of them
+    relevance: float = 0.0  # to the topic of the crawl
+    on_topic: bool = False
 
 
 class Duplicate(msgspec.Struct, frozen=True):
@@ -62,6 +64,8 @@ class Duplicate(msgspec.Struct, frozen=True):
     changed: float = 0.0
     closed: list[Target] = []
     told: Sequence[Target] = ()
+    relevance: float = 0.0
+    on_topic: bool = False
 
 
 def duplicate_of(original: str, stored: Stored) -> Duplicate:

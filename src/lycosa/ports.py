@@ -51,11 +51,17 @@ class Counts(msgspec.Struct, frozen=True, omit_defaults=True):
     resting: int = 0  # visited, and to be visited again when they are due
     requisites: int = 0  # of those read: what kept pages need to be shown
     requisites_queued: int = 0  # of those queued
+    on_topic: int = 0  # of the pages that were read, those that are relevant to the topic of the crawl
 
     @property
     def pages(self) -> int:
         """Visits that count towards `max_pages`."""
         return self.stored + self.unchanged + self.duplicate
+
+    @property
+    def harvest(self) -> float:
+        """The share of the pages that were read which is on topic."""
+        return self.on_topic / max(1, self.stored + self.duplicate)
 
 
 class Frontier(Protocol):

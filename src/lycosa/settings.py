@@ -32,9 +32,19 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     include: Annotated[list[str], "Only URLs that match one of these patterns (RE2) are followed, and all seeds."] = []
     exclude: Annotated[list[str], "URLs that match one of these patterns (RE2) are not followed."] = []
     order: Annotated[
-        Literal["breadth", "depth", "best"],
-        "What is fetched first: breadth (first found, first fetched), depth, or best (most important).",
+        Literal["breadth", "depth", "best", "topic"],
+        "What is fetched first: breadth (first found, first fetched), depth, best (most important), or topic.",
     ] = "breadth"
+    topic: Annotated[str, "With order topic: what the crawl is about, in words (docs/how-to/topic.md)."] = ""
+    like: Annotated[
+        list[str],
+        "With order topic: pages as those that are wanted, URLs or files; they are read when the crawl begins.",
+    ] = []
+    topic_terms: Annotated[
+        dict[str, Annotated[float, Meta(gt=0)]],
+        "The terms that pages are rated by, with their weights: made from topic and like, unless they are set.",
+    ] = msgspec.field(default_factory=dict)
+    on_topic_from: Annotated[Share, "From which relevance on a page counts as on topic."] = 0.5
     continuous: Annotated[
         bool, "Whether a crawl goes on until it is stopped, and visits its pages again as they change (`--revisit`)."
     ] = False

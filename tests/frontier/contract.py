@@ -27,6 +27,7 @@ from .contract_requisites import RequisitesContract
 from .contract_revisits import RevisitsContract
 from .contract_runs import RunsContract
 from .contract_spacing import SpacingContract
+from .contract_topic import TopicContract
 from .stage import DAY, FakeClock, OpenFrontier, Stage, about, page, robots_for, rules_pending, rules_read
 
 STORED, DUPLICATE, MOVED = OutcomeKind.STORED, OutcomeKind.DUPLICATE, OutcomeKind.MOVED
@@ -45,6 +46,7 @@ class FrontierContract(
     DeferredContract,
     RunsContract,
     RankingContract,
+    TopicContract,
     RevisitsContract,
     RequisitesContract,
     OrdersContract,

@@ -235,6 +235,21 @@ async def test_the_assignment_of_newer_settings_holds(crew: Crew) -> None:
     assert set(asked.values()) == {10}
 
 
+async def test_all_machines_go_by_the_terms_of_one_topic(crew: Crew) -> None:
+    def about(topic: str, term: str, update: str = "") -> Settings:
+        return Settings(frontier=crew.address + update, order="topic", topic=topic, topic_terms={term: 1.0})
+
+    async def terms(settings: Settings, *asked: str) -> dict[str, float]:
+        return (await agree(settings, ["http://x/"], {*asked}))[0].topic_terms
+
+    assert await terms(about("falcons", "falcons"), "order", "topic") == {"falcons": 1.0}
+    assert await terms(Settings(frontier=crew.address)) == {"falcons": 1.0}
+    # Whoever names the same topic goes by what others have made of it.
+    assert await terms(about("falcons", "falcon"), "order", "topic") == {"falcons": 1.0}
+    assert await terms(about("rivers", "rivers", "&settings=update"), "order", "topic") == {"rivers": 1.0}
+    assert await terms(Settings(frontier=crew.address)) == {"rivers": 1.0}
+
+
 # ---- regions
 
 RULES = {"de": "eu", "jp": "asia"}

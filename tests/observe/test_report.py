@@ -18,6 +18,7 @@ from lycosa.observe import report_svg as svg
 from lycosa.observe.report import write_report
 from lycosa.observe.report_figures import Skip, TroubledHost, gather
 from lycosa.observe.report_page import render
+from lycosa.ports import Counts
 from lycosa.settings import Settings
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.folder_store import FolderStore
@@ -130,7 +131,10 @@ async def test_figures_count_what_happened(tmp_path: Path) -> None:
         Visit("http://b/3", "b", START + 21, OutcomeKind.FAILED, 500, reason="status", detail="500", fetch_seconds=5.0),
         Visit("http://c/", "c", START + 22, OutcomeKind.REFUSED, reason="robots"),
     )
+    counts = Counts(stored=1, duplicate=1, on_topic=1)
+    assert "<b>50.0%</b><span>on topic</span>" in render(gather(folder, START + 30, (counts, [])))
     figures = gather(folder, START + 30)
+    assert "on topic" not in render(figures)
     assert dict(figures.outcomes) == {"failed": 3, "stored": 1, "duplicate": 1, "refused": 1}
     assert dict(figures.statuses) == {"200": 2, "500": 2}
     assert figures.skips == [

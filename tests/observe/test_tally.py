@@ -7,7 +7,7 @@ import pytest
 
 from lycosa.model import NO_REASON, Failure, Note, OutcomeKind, Reason, RobotsNews, Settlement
 from lycosa.observe.progress import CrawlSummary, OriginWaiting
-from lycosa.observe.tally import MAX_TROUBLED, OriginTrouble, Tally
+from lycosa.observe.tally import HARVEST_PAGES, MAX_TROUBLED, OriginTrouble, Tally
 
 DEAD = "http://a.test:3000"
 
@@ -77,3 +77,20 @@ def test_of_many_origins_the_summary_shows_some(capsys: pytest.CaptureFixture[st
     assert "and 7 more" in said
     summary_with().show()
     assert "set aside" not in capsys.readouterr().out
+
+
+def test_the_harvest_of_late_counts_pages_that_were_read() -> None:
+    tally = Tally(lambda: 0.0)
+    assert tally.harvest() == 0.0
+    tally.add([Settlement(1, OutcomeKind.STORED, on_topic=True), Settlement(2, OutcomeKind.DUPLICATE)])
+    tally.add([Settlement(3, OutcomeKind.MOVED), Settlement(4, OutcomeKind.UNCHANGED), read(DEAD)])
+    assert (tally.on_topic, tally.harvest()) == (1, 0.5)
+    tally.add([Settlement(5, OutcomeKind.STORED)] * HARVEST_PAGES)
+    assert (tally.on_topic, tally.harvest()) == (1, 0.0)
+
+
+def test_the_summary_tells_the_harvest_of_a_crawl_with_a_topic_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    msgspec.structs.replace(summary_with(), on_topic=15, harvest=0.125).show()
+    assert "on topic 15, 12.5% of the pages that were read" in capsys.readouterr().out
+    msgspec.structs.replace(summary_with(), harvest=None).show()
+    assert "on topic" not in capsys.readouterr().out

@@ -9,6 +9,7 @@ from pathlib import Path
 from lycosa.cli.bench_freshness import add_freshness
 from lycosa.cli.bench_order import add_order
 from lycosa.cli.bench_search import add_search
+from lycosa.cli.bench_topic import add_topic
 from lycosa.cli.commands import COMMANDS
 from lycosa.errors import SettingsError
 
@@ -77,6 +78,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add_order(actions)
     add_freshness(actions)
     add_search(actions)
+    add_topic(actions)
 
 
 def _add_extraction(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

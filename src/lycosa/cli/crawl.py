@@ -41,6 +41,8 @@ _OPTIONS = {
     "include": "include",
     "exclude": "exclude",
     "order": "order",
+    "topic": "topic",
+    "like": "like",
     "workers": "workers",
     "connections": "connections",
     "min_delay": "min_delay_seconds",
@@ -56,6 +58,7 @@ examples:
   lycosa crawl https://example.org/ --max-pages 1000
   lycosa crawl --seeds seeds.txt --scope any --folder broad --set max_body_bytes=2000000
   lycosa crawl https://example.org/ --serve      and watch it in the browser
+  lycosa crawl https://example.org/ --topic "regular expressions" --max-pages 500
   lycosa crawl --folder broad          go on where it stopped
   lycosa crawl --folder broad --revisit --pages-per-day 50000      keep it fresh, until it is stopped
   lycosa crawl https://example.org/ --frontier redis://10.0.0.1/0?crawl=web      the same on every machine
@@ -87,7 +90,11 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--scope", choices=("host", "domain", "any"), help="which links are followed (default: domain)")
     parser.add_argument("--include", action="append", metavar="RE", help="follow only URLs that match (may repeat)")
     parser.add_argument("--exclude", action="append", metavar="RE", help="do not follow URLs that match (may repeat)")
-    parser.add_argument("--order", choices=("breadth", "depth", "best"), help="what is fetched first")
+    parser.add_argument("--order", choices=("breadth", "depth", "best", "topic"), help="what is fetched first")
+    parser.add_argument("--topic", metavar="WORDS", help="what the crawl is about: such pages first (--order topic)")
+    parser.add_argument(
+        "--like", action="append", metavar="URL|FILE", help="a page as those that are wanted; the same (may repeat)"
+    )
     parser.add_argument(
         "--render", choices=("never", "auto", "always"), help="which pages a browser shows before they are read"
     )
@@ -186,6 +193,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _crawl(options: argparse.Namespace, session: Session, tally: Tally, seeds: list[ParsedUrl]) -> int:
+    from lycosa.library import take_in_topic
     from lycosa.observe.live import LiveFile
     from lycosa.observe.progress import Progress
 
@@ -194,6 +202,7 @@ async def _crawl(options: argparse.Namespace, session: Session, tally: Tally, se
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, session.stop)
     style: Style = "json" if options.json else "quiet" if options.quiet else "human"
+    await take_in_topic(session)
     async with Progress(session, tally, style), LiveFile(session, tally) as live:
         ending = await session.run(seeds, revisit=options.once)
     await live.end(ending)
@@ -270,6 +279,10 @@ def _changes(options: argparse.Namespace) -> dict[str, Any]:
     for option, name in _OPTIONS.items():
         if (value := getattr(options, option)) is not None:
             changes[name] = value
+    if options.topic is not None or options.like is not None:
+        changes.setdefault("order", "topic")
+    if options.like is not None:
+        changes["like"] = [each if "://" in each else str(Path(each).absolute()) for each in options.like]
     if options.revisit:
         changes["continuous"] = not options.once
     if options.pages_per_day is not None:

@@ -47,7 +47,11 @@ def run(options: argparse.Namespace) -> int:
     with opened_crawl(options.folder, options.frontier) as crawl:
         status = read_status(crawl, max(0, options.hosts))
     if options.json:
-        counts = {"pages": status.counts.pages, **msgspec.structs.asdict(status.counts)}
+        counts = {
+            "pages": status.counts.pages,
+            "harvest": status.counts.harvest,
+            **msgspec.structs.asdict(status.counts),
+        }
         print_json({**msgspec.structs.asdict(status), "counts": counts})
     else:
         print_status(status, time.time())
@@ -66,6 +70,7 @@ def print_status(status: Status, now: float) -> None:
     print_facts(
         [
             ("pages", f"{counts.pages:,} from {counts.hosts:,} hosts, {size(counts.fetched_bytes)} fetched"),
+            ("on topic", f"{counts.on_topic:,}, {counts.harvest:.1%} of the pages read" if counts.on_topic else ""),
             ("URLs known", f"{counts.known:,}"),
             (
                 "queued",

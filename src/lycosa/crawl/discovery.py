@@ -115,7 +115,7 @@ class Discovery:
             tuple(href for href in (page.canonical, page.refresh) if href),
             page.charset or "utf-8",
             renamed=renamed,
-            is_followed=target.depth < self._rules.max_depth and not (page.nofollow and obeys_nofollow),
+            is_followed=self.leads_on(target, page),
             obeys_nofollow=obeys_nofollow,
         )
         self.hits.asked += len(found.targets)
@@ -128,6 +128,10 @@ class Discovery:
         if again:
             targets = [each for each in targets if each.fingerprint not in remembered]
         return FoundOnPage(links, targets, again, found.others)
+
+    def leads_on(self, target: Target, page: Page) -> bool:
+        """Whether the links of a page are followed at all."""
+        return target.depth < self._rules.max_depth and not (page.nofollow and self._rules.obey_nofollow)
 
     def of_requests(self, source: Target, requests: Iterable[Request]) -> list[Target]:
         """The targets that somebody asks for by name, whatever the scope; raises `ValueError` for what is no URL."""

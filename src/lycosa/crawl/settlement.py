@@ -112,6 +112,7 @@ def settlement_of(lease: Lease, outcome: Settled, learnt: Learnt) -> Settlement:
                 worth=worth_of(outcome),
                 text=text_mark(outcome.page_digest.signature),
                 changed=outcome.changed,
+                on_topic=outcome.on_topic,
             )
         case Duplicate():
             return msgspec.structs.replace(
@@ -124,6 +125,7 @@ def settlement_of(lease: Lease, outcome: Settled, learnt: Learnt) -> Settlement:
                 worth=worth_of(outcome),
                 text=text_mark(outcome.page_digest.signature),
                 changed=outcome.changed,
+                on_topic=outcome.on_topic,
             )
         case Unchanged():
             past = lease.validators
@@ -217,6 +219,7 @@ def visit_row(lease: Lease, outcome: Settled, now: float) -> Kept:
         priority=target.priority,
         reason=reason.code,
         detail=reason.detail,
+        promise=target.promise / 1000,
     )
     if response:
         row = msgspec.structs.replace(
@@ -255,6 +258,7 @@ def visit_row(lease: Lease, outcome: Settled, now: float) -> Kept:
         noindex=page.noindex,
         usage=outcome.usage,
         changed=outcome.changed,
+        relevance=outcome.relevance,
     )
     if outcome.response.truncated == "coding":
         coding = outcome.response.header("content-encoding")

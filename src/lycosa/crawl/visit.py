@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from hashlib import sha1
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
@@ -36,6 +36,7 @@ from lycosa.outcome import (
     Failed,
     Moved,
     Outcome,
+    Postponed,
     Read,
     Refused,
     Stored,
@@ -54,6 +55,9 @@ from lycosa.robots.cache import RobotsCache
 from lycosa.robots.parse import MAX_ROBOTS_BYTES
 from lycosa.robots.usage import Usage, refused, usage_in_headers
 from lycosa.site.judge import SiteJudge
+
+if TYPE_CHECKING:
+    from lycosa.topic.guide import Guide
 
 MAX_ROBOTS_REDIRECTS = 5
 MAX_SITEMAP_NESTING = 3
@@ -92,7 +96,9 @@ class Visitor:
         hooks: Hooks,
         logins: Logins,
         renderer: PageRenderer | None = None,
+        guide: Guide | None = None,
     ) -> None:
+        self._guide = guide
         self._logins = logins
         self._extraction = extraction
         self._hooks = hooks
@@ -177,6 +183,8 @@ class Visitor:
             return objection
         if objection := self._logins.objection(target.url):
             return objection
+        if self._guide and self._guide.is_postponed(target):
+            return Postponed(1)
         request = target.request
         if self._hooks.on_request:
             with self._watchdog(lease.token, 0):
@@ -213,17 +221,23 @@ class Visitor:
             shown = as_shown(response)
             items, new = self._extraction.read(target, shown, page, links, found.new)
             new = with_listings(new, told)
-            discovered = [*self._judge.deferred(lease, new), *found.again, *found.requisites]
+            page_digest, relevance, again = self._digester.read(page), 0.0, found.again
+            if guide := self._guide:
+                language, relevance = page_digest.language, guide.relevance_of(page, page_digest.language)
+                leads_on = self._discovery.leads_on(target, page)
+                new, again = guide.rate(target, relevance, language, links, new, is_followed=leads_on)
+            discovered = [*self._judge.deferred(lease, new), *again, *found.requisites]
             beyond = self._discovery.beyond(target, links)
             if shown is not response:
                 digest = sha1(shown.body, usedforsecurity=False).digest()
-            page_digest = self._digester.read(page)
         changed = change_since(before, page_digest.signature)
         if changed == 0.0 and not items:
             return Unchanged(response, discovered, digest, told)
         usage = str(usage_of(response, page) | await self._robots_cache.usage(lease))
         original, placement = await self._dispatcher.recognise(digest, target.url, lease.token, page_digest.signature)
         closed = self._discovery.closed_schemes(target, page)
+        if self._guide:
+            self._guide.learn(target, 0.0 if original else relevance)
         stored = Stored(
             response,
             page,
@@ -239,6 +253,8 @@ class Visitor:
             changed or 0.0,
             closed,
             told,
+            relevance,
+            on_topic=not original and self._guide is not None and self._guide.is_on_topic(relevance),
         )
         return duplicate_of(original, stored) if original else stored
 
@@ -357,6 +373,8 @@ class Visitor:
         if sitemap.kind is SitemapKind.INDEX and target.depth >= MAX_SITEMAP_NESTING:
             return Read(response, [], note=Reason(Note.SITEMAP_NESTING, str(target.depth)), digest=digest)
         found = self._discovery.of_sitemap(target, sitemap)
+        if self._guide:
+            found = self._guide.rate_listed(found)
         # Each further sitemap stands for many pages.
         listed = len(found) * (PAGES_PER_SITEMAP if sitemap.kind is SitemapKind.INDEX else 1)
         return Read(response, found, note=sitemap.trouble, digest=digest, listed=listed)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from lycosa.clock import Clock, machine_clock
 from lycosa.crawl.discovery import Discovery
@@ -23,6 +23,9 @@ from lycosa.model import Kind, Lease, OutcomeKind, Settlement
 from lycosa.outcome import Crashed, Deferred, Failed, Outcome, Postponed
 from lycosa.ports import Dispatcher, Fetcher, Store
 from lycosa.site.judge import SiteJudge
+
+if TYPE_CHECKING:
+    from lycosa.topic.guide import Guide
 
 MAX_PREFETCHED = 10_000
 MAX_TOLD = 10_000
@@ -63,7 +66,9 @@ class Worker:
         on_kept: Callable[[Kept], None] | None = None,
         connections_per_host: Mapping[str, int] = MappingProxyType({}),
         caches: Mapping[str, Hits] = MappingProxyType({}),
+        guide: Guide | None = None,
     ) -> None:
+        self._guide = guide
         self._dispatcher = dispatcher
         self._visitor = visitor
         self._judge = judge
@@ -309,6 +314,8 @@ class Worker:
             self._discovery.remembered.add(target.fingerprint for target, _ in settlement.left_out)
         if settlement.discovered:
             self._discovery.remembered.add(target.fingerprint for target in settlement.discovered)
+            if self._guide:
+                self._guide.acknowledge(settlement)
             self._prefetch({target.host for target in settlement.discovered})
         if self._on_kept and kept:
             self._on_kept(kept)

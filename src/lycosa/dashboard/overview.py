@@ -194,6 +194,7 @@ def _tiles(now: Now) -> Html:
     tiles = [
         (f"{counts.pages:,}", "pages", f"{counts.duplicate:,} of them duplicates"),
         (f"{_speed(now):,.1f}", "pages/s", f"for {duration(now.at - begun)}" if begun else "on average, at last"),
+        *([(f"{counts.harvest:.1%}", "on topic", f"{counts.on_topic:,} pages")] if counts.on_topic else []),
         (f"{counts.queued:,}", "queued", f"{counts.known:,} URLs known"),
         (f"{counts.leased:,}", "under way", f"{len(now.workers):,} workers"),
         (f"{counts.hosts:,}", "hosts", f"{size(counts.fetched_bytes)} fetched"),

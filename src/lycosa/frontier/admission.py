@@ -68,6 +68,8 @@ class Admission:
                 fresh.discard(mark)
                 known[mark] = True
                 added += 1
+                if target.promise:
+                    self._ranking.note(target)
             joining.append(target)
         self._backlog.counts["known"] += added
         return added
@@ -88,6 +90,7 @@ class Admission:
                     self._ranking.forget(target)
                     continue
                 self.mark(batch, target.fingerprint, fresh)
+                self._ranking.note(target)
                 added += 1
             self._backlog.enqueue(batch, [target])
         return added

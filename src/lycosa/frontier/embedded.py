@@ -17,7 +17,7 @@ from lycosa.frontier.claims import Claims
 from lycosa.frontier.memory import MemoryReader, MemoryTables
 from lycosa.frontier.obeying import is_pardoned
 from lycosa.frontier.poison import readable_history
-from lycosa.frontier.ranking import importance_for
+from lycosa.frontier.ranking import classes_for
 from lycosa.frontier.records import site_notes
 from lycosa.frontier.rules import FrontierRules, Which, is_for_revisit
 from lycosa.frontier.scheduler import Scheduler, read_state
@@ -74,7 +74,7 @@ class EmbeddedFrontier:
             spacing=spacing,
             workers=range(max(1, rules.workers)),
             tell=self.tell,
-            importance=importance_for(rules),
+            classes=classes_for(rules),
         )
         _at_once(self._scheduler.open())
 

@@ -33,6 +33,7 @@ class Entry(msgspec.Struct, array_like=True, omit_defaults=True, frozen=True, gc
     request: RequestParts | None = None
     steps: int = 0
     listing: Listing | None = None
+    promise: int = 0
 
 
 _MARKS = {"http": "", "https": "s"}
@@ -88,6 +89,7 @@ def entry_under(target: Target, origin: str, mark: str, rank: int) -> bytes:
             target.request,
             target.steps,
             target.listing,
+            target.promise,
         )
     )
 
@@ -123,6 +125,7 @@ def target_of(entry: bytes | msgspec.Raw, host: str, rank: int) -> Target | None
             fields.request,
             fields.steps,
             fields.listing,
+            fields.promise,
         )
     except (*UNREADABLE, ValueError):
         return None

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter, OrderedDict, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import count
 
@@ -43,6 +43,10 @@ LINE_HOSTS = 64
 MAX_LINES = 1_000
 # Hosts among which a balanced worker begins with those of the domains it has had least.
 MAX_COMPARED_HOSTS = 256
+# In a crawl with a topic: what has a rank before one of these goes before all behind it. Classes 6, 4 and 2 end there.
+TIERS = (6, 8, 10)
+# And no more leases of a host are out at once: what one of them leads to may come before the others.
+TOPIC_RUN = 3
 
 
 class HostBatch(Batch):
@@ -70,8 +74,16 @@ class HostTable:
     """All hosts of a crawl, of which only a bounded number is in memory."""
 
     def __init__(
-        self, tables: Tables, rules: FrontierRules, clock: Clock, state: State, spacing: Spacing, assignment: Assignment
+        self,
+        tables: Tables,
+        rules: FrontierRules,
+        clock: Clock,
+        state: State,
+        spacing: Spacing,
+        assignment: Assignment,
+        beside: Callable[[], Iterable[Callable[[int], bool]]] = tuple,
     ) -> None:
+        self._beside = beside if rules.order == "topic" else tuple
         self._tables = tables
         self._rules = rules
         self._clock = clock
@@ -168,7 +180,7 @@ class HostTable:
         return host.turn >= TURN_VISITS and self._is_full() and any(self._idle)
 
     def hold_back(self, batch: HostBatch, host: Host) -> None:
-        """All that is left here waits until nothing else is left anywhere: make room, and wait for that."""
+        """All that is left here waits until others have had their turn: make room, and wait for that."""
         self._leave_waiting(batch, host)
         self._deactivate(host)
         self.wait(batch, host)
@@ -178,6 +190,10 @@ class HostTable:
         """Whether nothing is left but what waits for just that, and hosts in trouble."""
         if any(self._idle[:WAITING_RANK]) or self._state.parked_at_ease:
             return False
+        if any(has_before(WAITING_RANK) for has_before in self._beside()):
+            return False
+        if not any(self._state.waiting[:WAITING_RANK]):
+            return True  # known without a look at each: there may be ten thousand
         return all(host.rank == WAITING_RANK or host.is_in_trouble(now) for host in self._active.values())
 
     def wait(self, batch: HostBatch, host: Host) -> None:
@@ -231,6 +247,30 @@ class HostTable:
                 batch.delete(PARKED, key)
                 self._state.parked_at_ease -= not key[-1]
 
+    @property
+    def open_ranks(self) -> int:
+        """Before which rank hosts are visited at present; what waits until nothing else is left has its own rule.
+
+        In a crawl with a topic hosts with little promise wait for those with more: else each would be visited at its
+        own pace, whatever is to be found there.
+        """
+        if self._rules.order == "topic":
+            return next((end for end in TIERS if self._is_before(end)), WAITING_RANK)
+        return WAITING_RANK
+
+    def has_before(self, end: int) -> bool:
+        """Whether some host waits, or is active and in no trouble, with a better rank than this."""
+        if not any(self._state.waiting[:end]):
+            return False
+        now = self._clock()
+        return any(self._idle[:end]) or any(
+            host.rank < end and not host.is_in_trouble(now) for host in self._active.values()
+        )
+
+    def _is_before(self, end: int) -> bool:
+        """The same of all that this machine has."""
+        return self.has_before(end) or any(has_before(end) for has_before in self._beside())
+
     async def activate(self, batch: HostBatch, now: float, *, only_first: bool = False) -> None:
         """Fill the free places with waiting hosts, drawn by rank: high classes first, none starves.
 
@@ -238,7 +278,7 @@ class HostTable:
         """
         # What is activated does not change this: it is either not dry already, or of what waits for that.
         is_dry = self._idle[WAITING_RANK] > 0 and self.is_dry(now)
-        last = FIRST_RANK + 1 if only_first else WAITING_RANK
+        last = FIRST_RANK + 1 if only_first else self.open_ranks
         for _ in range(MAX_MOVES):
             can_start = any(self._idle[:last]) or (is_dry and not only_first and self._idle[WAITING_RANK])
             if self._is_full() or not can_start:
@@ -278,7 +318,7 @@ class HostTable:
         """Whether some host that waits may become active."""
         if only_first:
             return self._idle[FIRST_RANK] > 0
-        return any(self._idle[:WAITING_RANK]) or (self._idle[WAITING_RANK] > 0 and self.is_dry(now))
+        return any(self._idle[: self.open_ranks]) or (self._idle[WAITING_RANK] > 0 and self.is_dry(now))
 
     def _leave_waiting(self, batch: HostBatch, host: Host) -> None:
         if host.record.waiting:
@@ -322,7 +362,9 @@ class HostTable:
         connections = self._rules.connections_per_host.get(record.name, 1)
         # Where the newest comes first, what a page leads to is before all that was found earlier.
         pause = math.inf if self._rules.order == "depth" else self._pause_of(host)
-        return run_length(pause, record.fetch_seconds, record.unsent, connections)
+        length = run_length(pause, record.fetch_seconds, record.unsent, connections)
+        # Where the most relevant does, it may be.
+        return min(length, TOPIC_RUN) if self._rules.order == "topic" else length
 
     def may_follow_at_once(self, host: Host) -> bool:
         """Whether a host keeps no pause after a visit that ends well."""

@@ -24,7 +24,7 @@ from lycosa.frontier.claims import Contents
 from lycosa.frontier.hosts import HostBatch, HostTable
 from lycosa.frontier.leases import LeaseTable
 from lycosa.frontier.obeying import Obeying
-from lycosa.frontier.ranking import Ranking
+from lycosa.frontier.ranking import Classes, Ranking
 from lycosa.frontier.records import FORMAT, State, decode_state, encode
 from lycosa.frontier.revisits import Revisits
 from lycosa.frontier.rules import FrontierRules, Which, host_of_origin, is_for_revisit
@@ -34,7 +34,6 @@ from lycosa.frontier.tables import META, Done, Tables
 from lycosa.frontier.taking import PageLimit, SiteVersions, Taking
 from lycosa.model import Lease, OutcomeKind, RobotsNews, Settlement, Target
 from lycosa.orders import AddSeeds, Given, Pardon
-from lycosa.policy.importance import Importance
 from lycosa.ports import Counts
 
 # A machine does not come back from a power cut sooner: shorter pauses need no fsync before the request.
@@ -55,8 +54,8 @@ class Scheduler:
 
     Whoever waits for leases is told by `tell` when there may be some, before what freed them is durable.
     Of several schedulers in one crawl each has tokens of its own: those that leave `offset` when divided by `step`;
-    and a `share` of the budget, until `share_out`.
-    With an importance that decides the classes; `moves`: what waits moves up as it grows.
+    and a `share` of the budget, until `share_out`; `beside`: whether others here have a host before a rank.
+    `classes`: what decides or remembers in which class a URL waits; `moves`: what waits moves up.
     """
 
     def __init__(
@@ -73,9 +72,10 @@ class Scheduler:
         tell: Callable[[], None] = lambda: None,
         offset: int = 0,
         step: int = 1,
-        importance: Importance | None = None,
+        classes: Classes | None = None,
         moves: bool = True,
         share: float = 1.0,
+        beside: Callable[[], Iterable[Callable[[int], bool]]] = tuple,
     ) -> None:
         self._tables = tables
         self._clock = clock
@@ -84,11 +84,11 @@ class Scheduler:
         self._lock = asyncio.Lock()
         tokens = count((state.epoch << _TOKENS_PER_EPOCH | 1) * step + offset, step)
         versions = SiteVersions(tables)
-        self._hosts = hosts = HostTable(tables, rules, clock, state, spacing, Assignment(rules, workers))
+        self._hosts = hosts = HostTable(tables, rules, clock, state, spacing, Assignment(rules, workers), beside)
         self._backlog = backlog = Backlog(tables, rules, clock, state, hosts)
         self.leases = leases = LeaseTable(rules, state.epoch, tokens, hosts, spacing, contents)
         max_queued = rules.max_queued_per_host
-        self._ranking = ranking = Ranking(tables, leases, importance, max_queued=max_queued, moves=moves)
+        self._ranking = ranking = Ranking(tables, leases, classes, max_queued=max_queued, moves=moves)
         self._admission = admission = Admission(tables, max_queued, hosts, backlog, ranking)
         self._revisits = revisits = Revisits(tables, rules, clock, state, hosts, backlog, share)
         self._taking = Taking(tables, hosts, backlog, leases, limit, versions, ranking, revisits)
@@ -278,6 +278,10 @@ class Scheduler:
     def counts(self) -> Counts:
         self._backlog.counts.update(hosts=self._state.hosts, leased=len(self.leases))
         return Counts(**self._backlog.counts)
+
+    def has_before(self, end: int) -> bool:
+        """Whether some host has something before this rank, and is in no trouble."""
+        return self._hosts.has_before(end)
 
     @property
     def used(self) -> int:

@@ -130,6 +130,7 @@ class Settling:
             self._contents.keep(batch, settlement.digest, target.url)
         counts["fetched_bytes"] += settlement.body_bytes
         counts["requisites"] += target.kind is Kind.REQUISITE and settlement.outcome is OutcomeKind.READ
+        counts["on_topic"] += settlement.on_topic
         self._note_site(batch, settlement)
         counts["beyond"] += settlement.beyond
         self._leave_out(batch, settlement, now, fresh)

@@ -102,6 +102,8 @@ class Taking:
     _withheld: list[Host] = field(default_factory=list)  # that were ready, but the page limit did not let them
     _unpaid: list[Host] = field(default_factory=list)  # the budget did not let them
     _owing: dict[str, Host] = field(default_factory=dict)  # by name: not since, either
+    _open_ranks: int | None = None  # before which hosts are visited; asked once a call, too
+    _is_dry: bool | None = None  # whether nothing is left but what waits for that; asked once a call, of all hosts
     was_withheld: bool = False  # something, when leases were last asked for
 
     def may_lease(self) -> bool:
@@ -121,6 +123,7 @@ class Taking:
     async def take(self, batch: HostBatch, worker: int, limit: int, now: float) -> list[Lease]:
         leases: list[Lease] = []
         hosts = 0
+        self._is_dry = self._open_ranks = None
         if not limit or self.is_over:
             return leases
         likely = self._hosts.next_ready(worker, now, limit)
@@ -169,6 +172,20 @@ class Taking:
             leases.append(more)
         return leases
 
+    def _is_early(self, rank: int, now: float) -> bool:
+        """Whether a host whose best has this rank is to wait for others."""
+        if rank == WAITING_RANK:
+            return not self._dry(now)
+        if self._open_ranks is None:
+            self._open_ranks = self._hosts.open_ranks
+        return rank >= self._open_ranks
+
+    def _dry(self, now: float) -> bool:
+        """Whether nothing is left but what waits for just that: giving out leases changes nothing of it."""
+        if self._is_dry is None:
+            self._is_dry = self._hosts.is_dry(now)
+        return self._is_dry
+
     async def _follow(self, batch: HostBatch, host: Host, lane: Lane, worker: int, now: float) -> Lease | None:
         """The next of the same lane, if it needs nothing else before."""
         if host.next_lane_with_more(host.closed(now)) is not lane:
@@ -192,7 +209,7 @@ class Taking:
             if not host.leased:
                 self._hosts.park(batch, host, FAR_AWAY)
             return None
-        if record.lanes and host.rank == WAITING_RANK and not self._hosts.is_dry(now):
+        if record.lanes and self._is_early(host.rank, now):
             if not host.leased:
                 self._hosts.hold_back(batch, host)
             return None

@@ -53,7 +53,7 @@ class Traces:
             raise SettingsError("the frontier of this crawl was kept in memory only, so nothing is known of it now")
         if not (key := crawl.view.crawl_key()):
             raise SettingsError("this crawl has not begun")
-        self._folder = crawl.folder
+        self.folder = crawl.folder
         self._settings = crawl.settings
         self._view = crawl.view
         self._parsed = parsed
@@ -135,12 +135,12 @@ class Traces:
 
     def robots_line(self, rule: Rule) -> int:
         """The line of robots.txt on which a rule stands; 0 if the file is not at hand any more."""
-        if self._folder is None:
+        if self.folder is None:
             return 0
-        for visit in reversed(versions(self._folder, f"{self.link.origin}/robots.txt")):
+        for visit in reversed(versions(self.folder, f"{self.link.origin}/robots.txt")):
             if visit.status == 200:
                 try:
-                    response = response_of_visit(self._folder, visit)
+                    response = response_of_visit(self.folder, visit)
                 except RecordLost:
                     return 0
                 return line_of(response.body, product_token(self._settings.user_agent), rule) if response else 0
@@ -148,14 +148,14 @@ class Traces:
 
     def last_visit(self) -> Visit | None:
         """Its last visit that a folder tells of."""
-        found = versions(self._folder, self.link.url) if self._folder else []
+        found = versions(self.folder, self.link.url) if self.folder else []
         return found[-1] if found else None
 
     def sources(self) -> list[Source]:
         """Some of the pages that link to it, as far as a folder tells."""
-        if self._folder is None:
+        if self.folder is None:
             return []
         query = "SELECT DISTINCT source, rel FROM links WHERE target = ? ORDER BY ALL LIMIT ?"
-        with connect(self._folder) as connection:
+        with connect(self.folder) as connection:
             rows = connection.execute(query, [self.link.url, MAX_SOURCES]).fetchall()
         return [Source(url, rel or "") for url, rel in rows]

@@ -11,6 +11,7 @@ import re2
 from lycosa.frontier.records import HostRecord
 from lycosa.frontier.rules import MAX_CRASHES
 from lycosa.inspect.opened import OpenedCrawl
+from lycosa.inspect.rating import promised, rating_facts
 from lycosa.inspect.reasons import sentence_of
 from lycosa.inspect.status import waits_for
 from lycosa.inspect.traces import Source, Traces, Waiting
@@ -100,7 +101,7 @@ class _Inquiry:
         is_known = past is not None or self._traces.is_known(fingerprint)
         if not is_known and (learnt := self._traces.learnt_fingerprint()):
             return self._variant(learnt)
-        if (waiting := self._traces.waiting(fingerprint)) is not None:
+        if (waiting := self._traces.waiting(fingerprint)) is not None and not _is_copy(waiting, past):
             return self._waits(waiting, past)
         if past is not None:
             return self._visited(past)
@@ -134,6 +135,8 @@ class _Inquiry:
         answer = self._new(past.outcome.name.lower(), sentence, self._history_facts(past))
         if past.outcome in (OutcomeKind.STORED, OutcomeKind.DUPLICATE):
             answer.facts += self._rendering_facts()
+            visit = self._traces.last_visit()
+            answer.facts += self._rating_facts(past.referrer, visit.promise if visit else 0.0)
         if past.outcome is OutcomeKind.REFUSED:
             answer.facts += self._refusal_facts(past)
         answer.inputs = inputs_of(self._traces, self._settings, self._now, past)
@@ -175,6 +178,10 @@ class _Inquiry:
             ("found on", past.referrer or "nowhere: it is a seed"),
         ]
         return [(label, value) for label, value in facts if value]
+
+    def _rating_facts(self, referrer: str, promise: float) -> list[tuple[str, str]]:
+        """How relevant it is to the topic of the crawl, and what its link promised of that."""
+        return rating_facts(self._traces.folder, self._settings, self._link.url, referrer, promise)
 
     def _rendering_facts(self) -> list[tuple[str, str]]:
         """Whether a browser had a part in it, and why."""
@@ -232,6 +239,7 @@ class _Inquiry:
             ("depth", f"{target.depth} of at most {self._settings.max_depth}"),
             ("found on", target.referrer or "nowhere: it is a seed"),
             *([("fetched for", _SHOWN_BY)] if target.kind is Kind.REQUISITE else []),
+            *self._rating_facts(target.referrer, promised(target.promise)),
             *self._aside_facts(),
         ]
         if due:
@@ -350,3 +358,8 @@ def _has_note(past: History) -> bool:
 def _has_killed(past: History) -> bool:
     """Whether workers died of it, so that it is not read again."""
     return past.reason in _KILLERS and not past.next_at
+
+
+def _is_copy(waiting: Waiting, past: History | None) -> bool:
+    """Whether an entry of a queue is what is left of a URL that moved up, and was visited from there."""
+    return past is not None and not waiting.due_at and not waiting.target.visits

@@ -87,14 +87,15 @@ class Progress:
             if self._live:
                 self._live.update(self._picture(counts, rate), refresh=True)
             elif self._style == "json":
-                line = _line(self._session, counts, rate)
+                line = _line(self._session, self._tally, counts, rate)
                 if self._freshness:
                     line["freshness"] = msgspec.structs.asdict(self._freshness)
                 print(json.dumps(line), file=sys.stderr, flush=True)
             elif self._style == "human":
                 paused = f"paused: {self._session.paused}; " if self._session.paused else ""
                 fresh = f"; {self._freshness.in_words()}" if self._freshness else ""
-                print(paused + _sentence(counts, rate) + fresh, file=sys.stderr, flush=True)
+                harvest = _harvest(self._session, self._tally, counts)
+                print(paused + _sentence(counts, rate) + harvest + fresh, file=sys.stderr, flush=True)
 
     def _picture(self, counts: Counts, rate: float) -> Group:
         from rich.console import Group
@@ -117,6 +118,12 @@ class Progress:
             f"{counts.refused:,} refused",
             f"[red]{counts.failed + counts.crashed:,} failed[/]" if counts.failed + counts.crashed else "0 failed",
         )
+        if self._session.settings.order == "topic":
+            table.add_row(
+                f"[bold]{counts.on_topic:,}[/] on topic",
+                f"{counts.harvest:.0%} of pages",
+                f"{self._tally.harvest():.0%} lately",
+            )
         total = self._session.settings.max_pages or counts.pages + counts.queued + counts.delayed or 1
         bar = Table.grid()  # a bar alone does not end its line
         bar.add_row(ProgressBar(total=total, completed=min(counts.pages, total), width=72))
@@ -185,6 +192,8 @@ class CrawlSummary(msgspec.Struct, frozen=True):
     began_at: float = 0.0
     changes: dict[str, int] = {}  # of a run that visits pages again: how many were new, changed, unchanged, vanished
     freshness: CollectionFreshness | None = None  # of such a collection now
+    on_topic: int = 0
+    harvest: float | None = None  # the share of the pages that is on topic; None without a topic
 
     def show(self) -> None:
         from rich.console import Console
@@ -203,6 +212,8 @@ class CrawlSummary(msgspec.Struct, frozen=True):
             left = f", {self.requisites_queued:,} more are queued" if self.requisites_queued else ""
             console.print(f"  and {self.requisites:,} files that these pages need to be shown{left}")
         self._show_changes(console)
+        if self.harvest is not None:
+            console.print(f"  on topic {self.on_topic:,}, {self.harvest:.1%} of the pages that were read")
         if self.reasons:
             console.print("  why visits of this run gave nothing, each try counted:")
         for each in self.reasons[:MAX_SHOWN]:
@@ -300,6 +311,7 @@ def summary(
         "beyond",
         "requisites",
         "requisites_queued",
+        "on_topic",
     ]
     return CrawlSummary(
         ending=ending.value,
@@ -316,6 +328,7 @@ def summary(
         recovered_rows=session.recovery.rows,
         missed_seeds=list(missed),
         left_out=list(left_out),
+        harvest=counts.harvest if session.settings.order == "topic" else None,
         robots_ignored=sorted(ignores_robots(session.settings.site)),
         began_at=tally.started_at,
         changes={str(kind): number for kind, number in (changes or {}).items()},
@@ -337,8 +350,16 @@ def _live_picture() -> Live | None:
     return live
 
 
-def _line(session: Session, counts: Counts, rate: float) -> dict[str, object]:
-    line = {"at": time.time(), "pages_per_second": round(rate, 2), **msgspec.structs.asdict(counts)}
+def _harvest(session: Session, tally: Tally, counts: Counts) -> str:
+    if session.settings.order != "topic":
+        return ""
+    return f", {counts.on_topic:,} on topic ({counts.harvest:.0%}; {tally.harvest():.0%} lately)"
+
+
+def _line(session: Session, tally: Tally, counts: Counts, rate: float) -> dict[str, object]:
+    line: dict[str, object] = {"at": time.time(), "pages_per_second": round(rate, 2), **msgspec.structs.asdict(counts)}
+    if session.settings.order == "topic":
+        line |= {"harvest": round(counts.harvest, 4), "harvest_lately": round(tally.harvest(), 4)}
     return {**line, "paused": session.paused} if session.paused else line
 
 

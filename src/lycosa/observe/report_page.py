@@ -133,12 +133,19 @@ def _tiles(figures: Figures) -> str:
         (_duration(seconds), "from first to last page", f"{pages / seconds:,.1f} pages/s" if seconds else ""),
         (_size(figures.body_bytes), "of bodies", f"{_size(figures.body_bytes / pages)} a page" if pages else ""),
         (_duration(figures.median_seconds), "median fetch", f"{figures.visits:,} visits"),
+        *_harvest(figures),
         (f"{failed / figures.visits:.1%}" if figures.visits else "0 %", "of visits failed", f"{failed:,} visits"),
     ]
     inner = "".join(
         f"<div><b>{number}</b><span>{word}</span><small>{note}</small></div>" for number, word, note in tiles
     )
     return f'<section class="tiles">{inner}</section>'
+
+
+def _harvest(figures: Figures) -> list[tuple[str, str, str]]:
+    """Of a crawl with a topic, how many of the pages are on it."""
+    counts = figures.counts
+    return [(f"{counts.harvest:.1%}", "on topic", f"{counts.on_topic:,} pages")] if counts.on_topic else []
 
 
 def _course(figures: Figures) -> str:

@@ -10,6 +10,7 @@ from lycosa.clock import Clock
 from lycosa.model import NO_REASON, Failure, Note, OutcomeKind, Reason, RobotsNews, Settlement
 
 RATE_SECONDS = 10.0
+HARVEST_PAGES = 200
 MAX_REASONS = 200
 OTHER = Reason("other")
 MAX_TROUBLED = 1000
@@ -35,6 +36,9 @@ class Tally:
         self.reasons: Counter[Reason] = Counter()
         # Origins set aside until their robots.txt can be read, as far as this run has tried it.
         self.troubled: dict[str, OriginTrouble] = {}
+        self.on_topic = 0
+        # Of the pages that were read last, which are on topic.
+        self._harvested: deque[bool] = deque(maxlen=HARVEST_PAGES)
         self._recent: deque[tuple[float, int]] = deque([(self.started_at, 0)])
         # (seconds since start, pages) for the plot of the report; thinned out as it grows.
         self.course: list[tuple[float, int]] = [(0.0, 0)]
@@ -43,6 +47,9 @@ class Tally:
         for settlement in settlements:
             self.pages += settlement.outcome.is_page
             self.bytes += settlement.body_bytes
+            if settlement.outcome in (OutcomeKind.STORED, OutcomeKind.DUPLICATE):
+                self.on_topic += settlement.on_topic
+                self._harvested.append(settlement.on_topic)
             if settlement.status:
                 self.fetches += 1
                 self.statuses[settlement.status] += 1
@@ -61,6 +68,10 @@ class Tally:
             self._recent.popleft()
         then, before = self._recent[0]
         return (self.pages - before) / (now - then) if now > then else 0.0
+
+    def harvest(self) -> float:
+        """The share of the pages read last that is on topic."""
+        return sum(self._harvested) / max(1, len(self._harvested))
 
     def seconds(self) -> float:
         return self._clock() - self.started_at

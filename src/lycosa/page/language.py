@@ -147,6 +147,11 @@ def language_of(text: str, declared: str = "") -> str:
     return _WRITTEN_IN.get(script, "") or claim
 
 
+def common_words(language: str) -> frozenset[str]:
+    """The commonest words of a language, which say nothing of what a text is about; none where there is no list."""
+    return next((lists[language] for lists in _WORDS.values() if language in lists), frozenset())
+
+
 def primary_language(tag: str) -> str:
     """The language of a tag such as `zh-Hant-TW` or `EN_us`; "" if it is none."""
     primary = tag.strip().replace("_", "-").partition("-")[0].lower()

@@ -26,6 +26,10 @@ _WORD = (
     rf"|{_LETTER}+(?:['’·\u00ad\u200c\u200d]{_LETTER}+)*"
     r"|\w"
 )
+# ASCII letters in lower case, and what is neither a letter nor a digit as a space.
+_ASCII_WORDS = bytes(
+    byte if byte >= 0x80 else ord(chr(byte).lower()) if chr(byte).isalnum() else 0x20 for byte in range(256)
+)
 _UNDERSCORES = str.maketrans("_", " ")
 
 
@@ -38,6 +42,18 @@ def words_of(text: str) -> list[str]:
     if _HAS_HAN.search(text) and not _HAS_KANA.search(text):
         return [word.lower() for word in _segmenter().cut(text) if word[0].isalnum()]
     return _words().findall(text.translate(_UNDERSCORES).lower())
+
+
+def spaced_words_of(text: str) -> list[str]:
+    """The words in no order and without the dictionary, for whoever looks for those of scripts with spaces alone.
+
+    Most of most texts is ASCII, which takes a tenth of the time of the regular expression.
+    """
+    pieces = text.encode("utf-8", "replace").translate(_ASCII_WORDS).decode().split()
+    if text.isascii():
+        return pieces
+    others = " ".join(piece for piece in pieces if not piece.isascii())
+    return [piece for piece in pieces if piece.isascii()] + _words().findall(others.lower())
 
 
 @cache

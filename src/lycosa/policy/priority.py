@@ -1,6 +1,7 @@
 """The class, 1 to 10, with which a target enters the front queues: 10 goes first.
 
-In the order best it is importance that decides (`importance.py`), for all but seeds and sitemaps.
+In the order best it is importance that decides (`importance.py`), for all but seeds and sitemaps; in the order topic
+what links promise (`topic/`).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ SEED = 10
 SITEMAP = REQUISITE = 9
 ORDINARY = 5
 
-Order = Literal["breadth", "depth", "best"]
+Order = Literal["breadth", "depth", "best", "topic"]
 
 
 def sitemap_class(order: Order, priority: float | None) -> int:

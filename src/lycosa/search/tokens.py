@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
-import tantivy
-
+from lycosa.page.stems import stemmer
 from lycosa.search.query import base_code
 
 # Stands between the parts of a title and between headings, and where they begin and end: `| exact | match |`.
@@ -37,12 +36,6 @@ _SPACELESS = re.compile(f"[{_HAN}{_KANA}{_OTHERS}]")
 _HAS_KANA = re.compile(f"[{_KANA}]")
 _HAS_HAN = re.compile(f"[{_HAN}]")
 
-_STEMMERS = {
-    "ar": "arabic", "da": "danish", "nl": "dutch", "en": "english", "fi": "finnish", "fr": "french", "de": "german",
-    "el": "greek", "hu": "hungarian", "it": "italian", "no": "norwegian", "nb": "norwegian", "nn": "norwegian",
-    "pt": "portuguese", "ro": "romanian", "ru": "russian", "es": "spanish", "sv": "swedish", "ta": "tamil",
-    "tr": "turkish",
-}  # fmt: skip
 _TITLE_PARTS = re.compile(r"\s+[–—|·»:-]\s+|:\s+|¶|\n")
 # The number of a chapter is apart from its name: both are found exactly.
 _NUMBER = re.compile(r"^((?:chapter|appendix|part|section)\s+)?([\dA-Z]{1,2}(?:[.]\d+)*[.:]?)\s+", re.IGNORECASE)
@@ -54,7 +47,7 @@ class _Stems(dict[bytes, str]):
     def __init__(self, language: str) -> None:
         super().__init__()
         self._language = language
-        self._stem = _stemmer(language)
+        self._stem = stemmer(language)
 
     def __missing__(self, piece: bytes) -> str:
         if piece.isascii():
@@ -129,19 +122,6 @@ def _parts(text: str) -> Iterator[str]:
 @cache
 def _stems(language: str) -> _Stems:
     return _Stems(language)
-
-
-def _stemmer(language: str) -> Callable[[str], str]:
-    name = _STEMMERS.get(language)
-    if name is None:
-        return lambda word: word
-    analyzer = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.raw()).filter(tantivy.Filter.stemmer(name)).build()
-
-    def stem(word: str) -> str:
-        found: list[str] = analyzer.analyze(word)
-        return found[0] if found else word
-
-    return stem
 
 
 def _folded(word: str) -> str:

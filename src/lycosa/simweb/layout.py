@@ -32,6 +32,9 @@ _STREWN_PATH = re.compile(
     r"/[a-z/]+(?:-([0-9]{1,12})\.html|\?colour=[a-z]+&item=([0-9]{1,12})|\?id=([0-9]{1,12})&page=([0-9]{1,2}))$"
 )
 _TOPIC_PAGES = 4
+# Of the pages of a host: those about its topic, and those about another; how often a page about one is drawn for.
+_HOST_TOPIC_SHARE, _OTHER_TOPIC_SHARE = 0.5, 0.25
+_TOPIC_DRAWS = 60
 TRACKING = "utm_"
 _HOP_PATH = re.compile(r"/go/([0-9]{1,12})/([0-9])$")
 _LEGACY_ENCODINGS = {
@@ -156,6 +159,7 @@ class Layout:
         self.host = lru_cache(maxsize=1 << 14)(self._host)
         self.kind = lru_cache(maxsize=1 << 17)(self._kind)
         self.path = lru_cache(maxsize=1 << 17)(self._path)
+        self.topic = lru_cache(maxsize=1 << 17)(self._topic)
 
     def _host(self, number: int) -> SimHost:
         plan, draws = self.plan, self.draws
@@ -361,9 +365,32 @@ class Layout:
                 int(stream.random() * self.plan.hosts),
                 int(stream.random() * self.plan.pages_per_host),
             )
+        topic = self.topic(ref)
+        is_related = topic > 0 and stream.random() < self.plan.topic_link_share
+        if is_related and (to := self._related(topic, stream)):
+            return to
         is_foreign = stream.random() < self.plan.foreign_link_share
         host = popular(stream, self.plan.hosts) if is_foreign else ref.host
         return PageRef(host, popular(stream, self.plan.pages_per_host))
+
+    def _related(self, topic: int, stream: random.Random) -> PageRef | None:
+        """A page about a topic, if a few draws find one."""
+        for _ in range(_TOPIC_DRAWS):
+            to = PageRef(int(stream.random() * self.plan.hosts), int(stream.random() * self.plan.pages_per_host))
+            if self.topic(to) == topic:
+                return to
+        return None
+
+    def _topic(self, ref: PageRef) -> int:
+        """What a page is about: a number from 1, or 0 for nothing in particular, as home pages are."""
+        if not self.plan.topics or ref.page == 0:
+            return 0
+        of_host = self.draws.number("host-topic", ref.host) % self.plan.topics + 1
+        chance = self.draws.fraction("topic", *self.content_of(ref))
+        if chance < _HOST_TOPIC_SHARE:
+            return of_host
+        other = self.draws.number("other-topic", *self.content_of(ref)) % self.plan.topics + 1
+        return other if chance < _HOST_TOPIC_SHARE + _OTHER_TOPIC_SHARE else 0
 
     def is_navigation(self, ref: PageRef) -> bool:
         """Whether every page of its host links to it."""

@@ -37,6 +37,10 @@ class WebPlan:
     # variables in another order, tracking variables, fragments.
     strewn_link_share: float = 0.0
     languages: tuple[str, ...] = LANGUAGES
+    # How many topics there are; a host is given to one of them, half of its pages are about that and a quarter about
+    # another. So many of the links that a page about a topic draws lead to pages about the same.
+    topics: int = 0
+    topic_link_share: float = 0.4
 
     # Of hosts.
     shared_domain_share: float = 0.1
@@ -156,5 +160,20 @@ PROFILES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "bench": _BENCH,
         # Far more pages than anybody fetches: of the links of a page few have been met before.
         "strewn": {**_BENCH, "pages_per_host": 10_000, "strewn_link_share": 1.0, "is_prerendered": False},
+        # Of 16 topics each is that of 5 % of the pages; what is about one is reached through what is not, too.
+        "topics": {
+            **_NO_SPECIAL_PAGES,
+            **_PLAIN_HOSTS,
+            "hosts": 60,
+            "pages_per_host": 50,
+            "topics": 16,
+            "languages": ("en",),
+            "min_page_bytes": 4_000,
+            "max_page_bytes": 10_000,
+            "max_links": 30,
+            "disallowed_share": 0.0,
+            "redirect_share": 0.0,
+            "sitemap_share": 0.0,
+        },
     }
 )

@@ -16,13 +16,17 @@ from .draw import pick_next
 from .layout import TRACKING, Layout, Link, PageKind, PageRef, SimHost
 from .names import origin_of
 from .traps import trap_entries
-from .words import SCRIPTS, paragraphs, phrase, phrases
+from .words import SCRIPTS, about, paragraphs, phrase, phrases, topic_words
 
 _NAVIGATION_LINKS = 6
 # One word in 250: five-word shingles of a near copy and its original agree to about 96 %.
 _WORDS_PER_CHANGED_WORD = 250
 # Of strewn links: those that say where they were found, and those to a place within their page.
 _TRACKED_SHARE, _FRAGMENT_SHARE = 0.2, 0.3
+# Of pages about a topic: how often their title tells it, and the text of a link to them; words between two paragraphs
+# that do.
+_TOLD_IN_TITLE, _TOLD_IN_ANCHOR = 0.8, 0.5
+_ABOUT_WORDS = 60
 _SOURCES = ("feed", "mail", "social")
 
 
@@ -44,6 +48,7 @@ class Renderer:
         self._texts = cache(partial(paragraphs, layout.draws))
         self._pool = cache(self._encoded_paragraphs)
         self._anchor_texts = cache(partial(phrases, layout.draws))
+        self._topic_words = cache(partial(topic_words, layout.draws))
 
     def page(self, ref: PageRef, version: int) -> tuple[bytes, ...]:
         """The pieces of the page's body in this version, in the encoding of its host."""
@@ -77,6 +82,10 @@ class Renderer:
                 piece = pick_next(changed, pool)
             chosen.append(piece)
             room -= len(piece)
+            if topic := self._layout.topic(ref):
+                told = about(stream, host.language, self._topic_words(topic), _ABOUT_WORDS)
+                chosen.append(encode(f"<p>{told}</p>\n", host.encoding))
+                room -= len(chosen[-1])
         return chosen
 
     def _furniture(self, ref: PageRef, host: SimHost, room: int) -> list[bytes]:
@@ -117,6 +126,8 @@ class Renderer:
         anchors = [self._anchor(shown, host, link, stream) for link in links]
         traps = "".join(f'<li><a href="{path}">{path}</a></li>' for path in trap_entries(host, shown))
         title = phrase(stream, host.language, 5)
+        if (topic := self._layout.topic(shown)) and stream.random() < _TOLD_IN_TITLE:
+            title = f"{self._topic_phrase(topic, stream)} {title}"
         head = _HEAD.format(
             language=host.language,
             charset="" if host.is_encoding_in_header else f'<meta charset="{host.encoding}">\n',
@@ -145,9 +156,15 @@ class Renderer:
             f'<link rel="alternate" hreflang="{language}" href="{escape(url)}">\n' for language, url in seen.items()
         )
 
+    def _topic_phrase(self, topic: int, stream: random.Random) -> str:
+        words = self._topic_words(topic)
+        return f"{pick_next(stream, words)} {pick_next(stream, words)}"
+
     def _anchor(self, ref: PageRef, host: SimHost, link: Link, stream: random.Random) -> str:
         rel = ' rel="nofollow"' if link.nofollow else ""
         text = pick_next(stream, self._anchor_texts(host.language))
+        if (topic := self._layout.topic(link.to)) and stream.random() < _TOLD_IN_ANCHOR:
+            text = f"{self._topic_phrase(topic, stream)} {text}"
         href = self._href(ref, host, link.to, stream.random())
         if self._layout.is_strewn and not self._layout.is_navigation(link.to):
             href = varied(href, stream)

@@ -7,12 +7,16 @@ their own: two unrelated pages have about one paragraph in twenty in common.
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .draw import Draws, pick_next
 
 POOL_PARAGRAPHS = 600
 _POOL_PHRASES = 2000
+TOPIC_WORDS = 12
+_OWN_SHARE = 1 / 6
+_SYLLABLES = tuple(consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "aeiou")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,19 @@ def phrases(draws: Draws, language: str) -> tuple[str, ...]:
     """A pool of anchor texts of this language."""
     stream = draws.stream(f"phrases-{language}")
     return tuple(phrase(stream, language, 3) for _ in range(_POOL_PHRASES))
+
+
+def topic_words(draws: Draws, topic: int) -> tuple[str, ...]:
+    """The words that tell a topic from others; they are in no language."""
+    stream = draws.stream("topic-words", topic)
+    return tuple("".join(pick_next(stream, _SYLLABLES) for _ in range(3)) for _ in range(TOPIC_WORDS))
+
+
+def about(stream: random.Random, language: str, own: Sequence[str], words: int) -> str:
+    """Words of a language, every sixth of them one of a topic's own."""
+    script = SCRIPTS[language]
+    drawn = (pick_next(stream, own if stream.random() < _OWN_SHARE else script.words) for _ in range(words))
+    return script.space.join(drawn)
 
 
 def phrase(stream: random.Random, language: str, words: int) -> str:

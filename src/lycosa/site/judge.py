@@ -52,6 +52,8 @@ MAX_POSTPONED = 2
 NEW_SITE = 64
 # Of the links that are known by another name, one in so many is looked at all the same.
 RENAMED_PER_SAMPLE = 20
+# In a crawl with a topic: the promise, in thousandths, from which on doubt puts nothing off.
+WANTED_FROM = 250
 
 # Pictures of a page that are looked at: their sources, as they stand there.
 MAX_PICTURES = 32
@@ -157,7 +159,7 @@ class SiteJudge:
             return None
         if visit.verdict is Soundness.DOUBTFUL:
             doubt = site.sections.doubt_of(spot.chain, visit.source)
-            if doubt <= 1 and site.notes.requests < NEW_SITE:
+            if _is_wanted(target) or (doubt <= 1 and site.notes.requests < NEW_SITE):
                 return None
             # Not further behind: a section with many thousand of them would have each leased again for that.
             return Postponed(doubt) if target.deferred < min(doubt, MAX_POSTPONED) else None
@@ -246,7 +248,7 @@ class SiteJudge:
                 verdicts[name] = verdict, sections.doubt_of(chain, source) if verdict is Soundness.DOUBTFUL else 0
             verdict, doubt = verdicts[name]
             if verdict is Soundness.DOUBTFUL:
-                behind[target.fingerprint] = doubt
+                behind[target.fingerprint] = 0 if _is_wanted(target) else doubt
             elif verdict is Soundness.SPENT and sections.is_sure(chain, source):
                 visit.left_out.append((target, self._refused(site, chain)))
             elif verdict is Soundness.SPENT:
@@ -255,7 +257,9 @@ class SiteJudge:
         if not behind and not left_out:
             return discovered
         return [
-            msgspec.structs.replace(each, deferred=how_far) if (how_far := behind.get(each.fingerprint)) else each
+            msgspec.structs.replace(each, deferred=how_far)
+            if (how_far := behind.get(each.fingerprint, 0)) > each.deferred
+            else each
             for each in discovered
             if each.fingerprint not in left_out
         ]
@@ -489,3 +493,8 @@ def _shown(outcome: Stored | Duplicate, origin: str) -> Shown:
     text = crc32(outcome.page.text.encode("utf-8", "replace") or outcome.digest)
     targets = outcome.links.targets
     return lambda names: Sighting(text, links_shown(targets, origin, names))
+
+
+def _is_wanted(target: Target) -> bool:
+    """Whether so much is promised of a target that doubt, which decides the order alone, does not put it off."""
+    return target.promise >= WANTED_FROM

@@ -46,6 +46,8 @@ _TYPES: dict[str, pa.DataType] = {
     "noindex": pa.bool_(),
     "usage": _WORD,
     "changed": pa.float32(),
+    "relevance": pa.float32(),
+    "promise": pa.float32(),
 }
 _FIELDS = [field.name for field in msgspec.structs.fields(Visit)]
 # `text` stands after the description; what came later stands at the end.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -41,6 +42,9 @@ from lycosa.url.memo import LinkPolicy
 from lycosa.wiring.machine import connection_count
 from lycosa.wiring.pace import has_regions, pace_of
 from lycosa.wiring.rendering import make_renderer, renders
+
+if TYPE_CHECKING:
+    from lycosa.topic.guide import Guide
 
 
 def page_parser(settings: Settings) -> PageParser:
@@ -104,6 +108,18 @@ def make_discovery(settings: Settings, seeds: Iterable[ParsedUrl], crawl_key: by
     return Discovery(policy, links, fingerprinter, rules, SiteTable(settings.site))
 
 
+def make_guide(settings: Settings) -> Guide | None:
+    """What rates pages and links; None in a crawl without a topic."""
+    if settings.order != "topic":
+        return None
+    # Imported here: stems and segmentation are nothing to other crawls.
+    from lycosa.topic.guide import Guide
+    from lycosa.topic.relevance import Relevance
+
+    relevance = Relevance(settings.topic_terms)
+    return Guide(relevance, settings.on_topic_from, obeys_nofollow=settings.obey_nofollow)
+
+
 def make_judge(settings: Settings, seeds: list[ParsedUrl], crawl_key: bytes, dispatcher: Dispatcher) -> SiteJudge:
     policy = LinkPolicy.from_settings(settings, seeds, Fingerprinter(crawl_key))
     takes_turns = settings.assignment == "balanced" or has_regions(settings)
@@ -133,7 +149,7 @@ def make_worker(
     renderer = None
     if renders(settings):
         fetcher, renderer = make_renderer(settings, fetcher, dispatcher, clock)
-    discovery = make_discovery(settings, seeds, crawl_key)
+    discovery, guide = make_discovery(settings, seeds, crawl_key), make_guide(settings)
     judge = make_judge(settings, seeds, crawl_key, dispatcher)
     tries = len(settings.retry_after_seconds)
     robots_cache = RobotsCache(
@@ -160,6 +176,7 @@ def make_worker(
         hooks=hooks,
         logins=Logins(sites, folder.path / "sessions", fetcher, robots_cache, pace_of(settings), clock, is_known),
         renderer=renderer,
+        guide=guide,
     )
     store = FolderStore(folder, number, settings, clock)
     return Worker(
@@ -174,6 +191,7 @@ def make_worker(
         on_kept,
         sites.named_hosts("connections"),
         caches={"links": discovery.hits, "DNS": network.hits, "robots.txt": robots_cache.hits},
+        guide=guide,
     )
 
 

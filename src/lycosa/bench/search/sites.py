@@ -33,7 +33,7 @@ def crawl_documents(documents: Path, folder: Path) -> None:
     starts = sorted({path.relative_to(documents) for each in _STARTS for path in documents.glob(each)})
     if not starts:
         raise SettingsError(f"{documents}: holds no documents that begin with an index.html")
-    with _serving(documents) as origin:
+    with serving(documents) as origin:
         seeds = [f"{origin}/{start}" for start in starts]
         # A server of our own needs no rest.
         pauses = ["--min-delay", "0", "--delay-factor", "0"]
@@ -59,13 +59,14 @@ class _QuietHandler(SimpleHTTPRequestHandler):
 
 
 @contextmanager
-def _serving(documents: Path) -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_QuietHandler, directory=str(documents)))
+def serving(documents: Path, address: str = "127.0.0.1") -> Iterator[str]:
+    """The origin under which the files of a folder are served, for as long as that is needed."""
+    server = ThreadingHTTPServer((address, 0), partial(_QuietHandler, directory=str(documents)))
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield f"http://{address}:{server.server_port}"
     finally:
         server.shutdown()
         thread.join()

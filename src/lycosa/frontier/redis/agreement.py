@@ -14,6 +14,8 @@ from lycosa.settings import OWN, Settings
 
 # Beside a machine's own affair: how it reaches the store, and the seeds, which are agreed on by themselves.
 LOCAL = OWN | {"frontier", "seeds"}
+# Made from settings that an operator names: whoever changes one of those changes these.
+MADE_FROM = {"topic_terms": ("topic", "like")}
 
 
 class Agreement(msgspec.Struct, frozen=True):
@@ -79,7 +81,8 @@ def _wanted(address: Address, stored: Agreement, mine: Settings, seeds: Sequence
             f"the crawl {address.crawl!r} is under way with other settings: {what} there. Leave it out of this "
             "command, or add settings=update to the frontier's address to change it for all machines"
         )
-    changes = {name: own[name] for name in differing}
+    made = [name for name, sources in MADE_FROM.items() if not set(sources).isdisjoint(differing)]
+    changes = {name: own[name] for name in (*differing, *made)}
     return Agreement(stored.version + 1, stored.settings | changes, stored.seeds + added)
 
 

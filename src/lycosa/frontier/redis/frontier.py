@@ -24,7 +24,7 @@ from lycosa.figures import FilterFigures
 from lycosa.frontier.gathering import Gathering
 from lycosa.frontier.obeying import is_pardoned
 from lycosa.frontier.poison import readable_history
-from lycosa.frontier.ranking import importance_for
+from lycosa.frontier.ranking import classes_for
 from lycosa.frontier.records import site_notes
 from lycosa.frontier.redis import mail, server_check
 from lycosa.frontier.redis.address import parse_address
@@ -355,7 +355,7 @@ class RedisFrontier:
             connection, crawl.partitions, rules.lease_seconds, self._has_lease, members.takes_part
         )
         opener = PartitionOpener(
-            connection, crawl, rules, self._now, contents, self._overview.is_full, self.tell, importance_for(rules)
+            connection, crawl, rules, self._now, contents, self._overview.is_full, self.tell, classes_for(rules), mine
         )
         self._ownership = owned = Ownership(connection, crawl, rules, members, self._limit, opener, mine)
         self._lending = Lending(connection, crawl, rules, self._now, members, owned, contents)

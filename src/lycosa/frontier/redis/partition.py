@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from lycosa.clock import Clock
+from lycosa.frontier.ranking import Classes
 from lycosa.frontier.redis.channel import Channel
 from lycosa.frontier.redis.connection import Connection
 from lycosa.frontier.redis.contents import PartitionContents, SharedContents
@@ -17,7 +18,6 @@ from lycosa.frontier.rules import FrontierRules
 from lycosa.frontier.scheduler import Scheduler, read_state
 from lycosa.frontier.spacing import NEVER, LastRequest, Spacing
 from lycosa.frontier.taking import PagesAtMost
-from lycosa.policy.importance import Importance
 
 
 @dataclass(eq=False, repr=False)
@@ -66,7 +66,9 @@ class PartitionOpener:
     _contents: SharedContents
     _is_crawl_full: Callable[[], bool]
     _tell: Callable[[], None]
-    _importance: Importance | None  # one for all: most of what it sees are links between partitions of this machine
+    _classes: Classes | None  # one for all: most of what it sees are links between partitions of this machine
+
+    _mine: Mapping[int, Partition]  # those that this machine has
 
     _addresses: dict[str, LastRequest] = field(default_factory=dict)
     _channels: dict[object, Channel] = field(default_factory=dict)
@@ -103,10 +105,11 @@ class PartitionOpener:
             tell=self._tell,
             offset=number,
             step=self._crawl.partitions,
-            importance=self._importance,
+            classes=self._classes,
             # Whether a URL was visited is told by its history.
             moves=address.keeps_history,
             share=1 / self._crawl.partitions,
+            beside=lambda: [each.scheduler.has_before for each in self._mine.values() if not each.is_leaving],
         )
         await scheduler.open()
         return Partition(number, fence, tables, scheduler, grant, MailReader(self._connection, tag, inbox_of(tag)))
