@@ -11,7 +11,6 @@ from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
-from urllib.parse import urljoin
 
 import msgspec
 
@@ -29,7 +28,7 @@ from lycosa.model import Lease, OutcomeKind, Settlement
 from lycosa.ports import Counts, CrawlFrontier
 from lycosa.settings import Settings, from_values
 from lycosa.store.folder import CrawlFolder
-from lycosa.url.canonical import Rejection, parse, parse_seeds
+from lycosa.url.canonical import Rejection, joined, parse, parse_seeds
 from lycosa.wiring.crawl import LocalParts
 from lycosa.wiring.worker import make_discovery, make_worker
 
@@ -495,7 +494,7 @@ def _page_of(kept: Kept) -> CrawledPage | None:
         items=[msgspec.json.decode(item) for item in items],
         tag=tag,
         rendered=response.rendering.html if response.rendering else b"",
-        base=urljoin(visit.url, page.base) if page.base else visit.url,
+        base=joined(visit.url, page.base),
     )
 
 

@@ -64,3 +64,10 @@ def test_a_form_may_accept_another_encoding_than_its_page() -> None:
 
 def test_a_page_without_a_password_has_none() -> None:
     assert login_form(b"<form method=post><input name=q></form>", "text/html", "http://a.test/") is None
+
+
+def test_a_form_with_an_address_that_nobody_can_read_is_read_all_the_same() -> None:
+    html = b'<base href="http://["><form method=post action="//["><input name=u><input type=password name=p></form>'
+    form = login_form(html, "text/html", "http://a.test/login")
+    assert form is not None
+    assert form.action == "http://a.test/login"

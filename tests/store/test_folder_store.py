@@ -95,8 +95,9 @@ async def test_the_columns_are_those_of_the_schema(folder: CrawlFolder) -> None:
         "digest, text_digest, group_id, original, depth, referrer, priority, out_links, etag, last_modified, "
         "fetch_seconds, body_bytes, truncated, warc_file, warc_offset, warc_length, reason, detail"
     )
-    later = "noindex, author, published, usage, rendered, render_cause, changed, content, comments, headings"
-    assert PAGES.names == f"{listed}, {later}".split(", ")
+    later = "noindex, author, published, usage, rendered, render_cause, changed"
+    last = "relevance, promise, content, comments, headings"
+    assert PAGES.names == f"{listed}, {later}, {last}".split(", ")
 
 
 async def test_a_visit_without_a_response_is_a_row_without_a_record(folder: CrawlFolder) -> None:

@@ -7,6 +7,7 @@ from lycosa.url.canonical import (
     Rejection,
     UrlLimits,
     encode_query,
+    joined,
     parse,
     parse_seed,
 )
@@ -224,3 +225,8 @@ def test_an_explanation_names_each_rule_that_changed_something() -> None:
     assert explained.key == "http://a.com/~b?x&y"
     assert explain("x", "http://a/").steps[0].rule == "resolve"
     assert explain("tel:1").rejection is Rejection.SCHEME
+
+
+def test_a_reference_that_nobody_can_read_leads_to_its_page() -> None:
+    assert joined("http://a.test/b/", "c") == "http://a.test/b/c"
+    assert joined("http://a.test/b/", "http://[") == "http://a.test/b/"

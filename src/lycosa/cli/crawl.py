@@ -193,7 +193,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _crawl(options: argparse.Namespace, session: Session, tally: Tally, seeds: list[ParsedUrl]) -> int:
-    from lycosa.library import take_in_topic
     from lycosa.observe.live import LiveFile
     from lycosa.observe.progress import Progress
 
@@ -202,7 +201,11 @@ async def _crawl(options: argparse.Namespace, session: Session, tally: Tally, se
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, session.stop)
     style: Style = "json" if options.json else "quiet" if options.quiet else "human"
-    await take_in_topic(session)
+    if session.settings.order == "topic":
+        # Not before: it reads pages, which the command else leaves to others.
+        from lycosa.library import take_in_topic
+
+        await take_in_topic(session)
     async with Progress(session, tally, style), LiveFile(session, tally) as live:
         ending = await session.run(seeds, revisit=options.once)
     await live.end(ending)

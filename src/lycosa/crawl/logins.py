@@ -31,6 +31,7 @@ from lycosa.ports import Fetcher
 from lycosa.robots.cache import RobotsCache
 from lycosa.site_rules import Login, SiteTable, any_origin, value_of
 from lycosa.store.sessions import SessionFile
+from lycosa.url.canonical import joined
 from lycosa.url.template import template_of
 
 # After so many tries in a row that failed nobody tries any more: accounts are locked for less.
@@ -235,7 +236,7 @@ class Logins:
         if session.login.way not in ("form", "cookies") or url == session.form_url:
             return False
         if response.is_redirect:
-            return _leads_to_login(urljoin(url, response.header("location")), session)
+            return _leads_to_login(joined(url, response.header("location")), session)
         if response.status == 401:
             return bool(session.form_url)
         # Without a form nothing can be begun anew: there only what the operator calls success decides.
@@ -297,7 +298,7 @@ class Logins:
         self._take_cookies(session, response)
         await self._rest(session, response)
         if response.is_redirect:
-            to = urljoin(form.action, response.header("location"))
+            to = joined(form.action, response.header("location"))
             response = await self._get(session, lease, address_of, to)
         if session.success and not self._is_welcome(session, response) and not _has_login_form(response):
             # Many sites say that they will lead on, on a page of its own.
@@ -319,7 +320,7 @@ class Logins:
             await self._rest(session, response)
             if not response.is_redirect:
                 return response
-            url = urljoin(url, response.header("location"))
+            url = joined(url, response.header("location"))
         raise LoginFailed("too many redirects")
 
     async def _check_robots(self, lease: Lease, url: str) -> None:

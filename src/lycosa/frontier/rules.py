@@ -302,4 +302,4 @@ def visited_target(past: History, fingerprint: bytes) -> Target:
 def host_of_origin(origin: str) -> str:
     """The host part of `scheme://host[:port]`."""
     authority = origin.partition("://")[2]
-    return authority[: authority.index("]") + 1] if authority.startswith("[") else authority.partition(":")[0]
+    return "".join(authority.partition("]")[:2]) if authority.startswith("[") else authority.partition(":")[0]

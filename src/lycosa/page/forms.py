@@ -5,11 +5,12 @@ from __future__ import annotations
 import codecs
 from collections.abc import Mapping
 from typing import NamedTuple
-from urllib.parse import quote_plus, urljoin
+from urllib.parse import quote_plus
 
 import turbohtml
 
 from lycosa.page.encoding import decode
+from lycosa.url.canonical import joined
 
 _NAMES_OF_USERS = ("user", "login", "email", "mail", "name", "account")
 _TYPED = ("input[type=text i][name]", "input[type=email i][name]", "input[type=tel i][name]", "input:not([type])[name]")
@@ -44,7 +45,7 @@ def login_form(body: bytes, content_type: str, url: str) -> LoginForm | None:
     found: LoginForm | None = None
     for form in document.select("form"):
         if passwords := form.select("input[type=password i][name]"):
-            read = _read(form, passwords, urljoin(url, str(base)), charset)
+            read = _read(form, passwords, joined(url, str(base)), charset)
             if read.asks_once:
                 return read
             found = found or read
@@ -63,7 +64,7 @@ def _read(form: turbohtml.Element, passwords: list[turbohtml.Element], url: str,
     before = names[: names.index(password)] if password in names else names
     candidates = [name for name in before if name in typed] or [name for name in names if name in typed]
     return LoginForm(
-        action=urljoin(url, str(form.attr("action") or "").strip()),
+        action=joined(url, str(form.attr("action") or "").strip()),
         is_post=str(form.attr("method") or "").lower() == "post",
         fields=fields,
         user=_user_of(candidates),

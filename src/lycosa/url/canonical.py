@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 from enum import Enum
 from functools import lru_cache
+from urllib.parse import urljoin
 
 import msgspec
 
@@ -96,6 +97,14 @@ def parse(raw: str, base: str | None = None, limits: UrlLimits = DEFAULT_LIMITS)
 
 
 _HOST_AND_PORT = re.compile(r"[^/?#:]+:[0-9]+(?:[/?#]|$)")
+
+
+def joined(base: str, href: str) -> str:
+    """Where a reference leads, unchecked; to the page it stands on if nobody can tell."""
+    try:
+        return urljoin(base, href)
+    except ValueError:
+        return base
 
 
 def parse_seed(raw: str, limits: UrlLimits = DEFAULT_LIMITS) -> ParsedUrl | Rejection:
