@@ -37,6 +37,8 @@ DOMAIN = "."
 _SMALL = "/?$"
 # Visits that a section's parent counts for in what is believed of it.
 PRIOR = 4
+# A list leads to so many new URLs of a section with each of its pages; below this chance that it never ends, it does.
+LISTED, _SURE_END = 3, 0.1
 # Visits from which on a section speaks for itself only, and no longer for its parents.
 GROWN = 20
 # How many visits the past counts for in what a section leads to: a change is noticed within as many.
@@ -201,7 +203,15 @@ class Sections:
             # What was charged was found within: some that were found elsewhere are looked at, to compare them with.
             return Soundness.DOUBTFUL
         is_spent = self.is_spent(section) or self._is_like_its_parent(section) or self._is_spent_around(section)
-        return Soundness.SPENT if is_spent else Soundness.DOUBTFUL
+        return Soundness.SPENT if is_spent and not self._is_listed(name, source) else Soundness.DOUBTFUL
+
+    def _is_listed(self, name: str, source: Chain) -> bool:
+        """Whether a list with an end led to a URL of a section: what it leads to has an end as well."""
+        section = self.all.get(self.finest(source)) if source else None
+        if section is None or section.doubt > _SURE_END or section.worth < POOR or _is_within(name, source):
+            return False
+        pages = min(section.visits, MEMORY)
+        return pages >= PRIOR and section.kids.get(name, 0.0) >= LISTED * pages
 
     def doubt_of(self, chain: Chain, source: Chain = ()) -> int:
         """How far behind others a doubtful URL goes: what has been charged little goes first."""
@@ -554,9 +564,10 @@ class Sections:
         return [name for name, section in self.all.items() if section.parent == folder and name[-1] == "$"]
 
     def _forget(self, kept: Chain) -> None:
-        """The one not used for longest, if there is one of those that were hardly visited."""
+        """The one not used for longest, of those that were hardly visited if there are any."""
         others = [name for name in self.all if name not in kept and name != DOMAIN]
-        del self.all[next((name for name in others if self.all[name].visits < GROWN), others[0])]
+        seldom = (next((name for name in others if self.all[name].visits < few), "") for few in (PRIOR, GROWN))
+        del self.all[next(filter(None, seldom), others[0])]
 
     # ---- what never ends
 
