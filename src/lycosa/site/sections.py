@@ -37,8 +37,9 @@ DOMAIN = "."
 _SMALL = "/?$"
 # Visits that a section's parent counts for in what is believed of it.
 PRIOR = 4
-# A list leads to so many new URLs of a section with each of its pages; below this chance that it never ends, it does.
-LISTED, _SURE_END = 3, 0.1
+# A list leads to so many new URLs of a section with each of its pages. It has an end if the chance that it has none is
+# below this, and its pages lead to so few new ones of it.
+LISTED, _SURE_END, _ENDED = 3, 0.1, 0.5
 # Visits from which on a section speaks for itself only, and no longer for its parents.
 GROWN = 20
 # How many visits the past counts for in what a section leads to: a change is noticed within as many.
@@ -208,7 +209,9 @@ class Sections:
     def _is_listed(self, name: str, source: Chain) -> bool:
         """Whether a list with an end led to a URL of a section: what it leads to has an end as well."""
         section = self.all.get(self.finest(source)) if source else None
-        if section is None or section.doubt > _SURE_END or section.worth < POOR or _is_within(name, source):
+        if section is None or section.worth < POOR or _is_within(name, source):
+            return False
+        if section.doubt > _SURE_END or section.births > _ENDED:
             return False
         pages = min(section.visits, MEMORY)
         return pages >= PRIOR and section.kids.get(name, 0.0) >= LISTED * pages
