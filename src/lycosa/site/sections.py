@@ -208,13 +208,11 @@ class Sections:
 
     def _is_listed(self, name: str, source: Chain) -> bool:
         """Whether a list with an end led to a URL of a section: what it leads to has an end as well."""
-        section = self.all.get(self.finest(source)) if source else None
-        if section is None or section.worth < POOR or _is_within(name, source):
+        listing = self.finest(source) if source else ""
+        section = self.all.get(listing)
+        if section is None or min(section.worth, self.all[name].worth) < POOR or _is_within(name, source):
             return False
-        if section.doubt > _SURE_END or section.births > _ENDED:
-            return False
-        pages = min(section.visits, MEMORY)
-        return pages >= PRIOR and section.kids.get(name, 0.0) >= LISTED * pages
+        return section.doubt <= _SURE_END and section.births <= _ENDED and _is_list(listing, section, name)
 
     def doubt_of(self, chain: Chain, source: Chain = ()) -> int:
         """How far behind others a doubtful URL goes: what has been charged little goes first."""
@@ -567,10 +565,14 @@ class Sections:
         return [name for name, section in self.all.items() if section.parent == folder and name[-1] == "$"]
 
     def _forget(self, kept: Chain) -> None:
-        """The one not used for longest, of those that were hardly visited if there are any."""
+        """The one not used for longest, of those that were hardly visited if there are any: lists by pages stay."""
         others = [name for name in self.all if name not in kept and name != DOMAIN]
-        seldom = (next((name for name in others if self.all[name].visits < few), "") for few in (PRIOR, GROWN))
-        del self.all[next(filter(None, seldom), others[0])]
+        seldom = (
+            name
+            for name in others
+            if self.all[name].visits < GROWN and not ("?" in name and _is_list(name, self.all[name]))
+        )
+        del self.all[next(seldom, others[0])]
 
     # ---- what never ends
 
@@ -646,6 +648,14 @@ def _note_finding(section: SiteSection, births: int, *, is_inner: bool) -> None:
     else:
         section.outer += 1
         section.outer_births += (births - section.outer_births) / min(section.outer, 2 * ENOUGH_FOUND)
+
+
+def _is_list(name: str, section: SiteSection, of: str = "") -> bool:
+    """Whether its pages lead to many new ones of one other section (of this one), which is not within it."""
+    pages = min(section.visits, MEMORY)
+    own = name.rstrip("$?*")
+    links = [links for kid, links in section.kids.items() if kid == of or not (of or kid.startswith(own))]
+    return pages >= PRIOR and max(links, default=0.0) >= LISTED * pages
 
 
 def _has_outer_kind(section: SiteSection) -> bool:
