@@ -11,13 +11,16 @@ import pytest
 from lycosa.site.notes import Site
 from lycosa.site.sections import (
     DOMAIN,
+    ENOUGH_FOUND,
     FREE_SAMPLES,
+    GROWN,
     HELD_BACK_PER_SAMPLE,
     LAST_LOOKS,
     MAX_KINDS,
     MAX_PROBES,
     MAX_SECTIONS,
     PAGES_PER_LAST_LOOK,
+    PRIOR,
     SURE_HELD_BACK,
     SURE_SAMPLES,
     Chain,
@@ -435,6 +438,22 @@ def test_the_last_of_what_brings_little_and_ends_are_looked_at_and_a_maze_is_not
     assert not sections.wants_last_look(maze)
     sections.sound = 40 * PAGES_PER_LAST_LOOK
     assert sum(sections.wants_last_look(copies) for _ in range(200)) == LAST_LOOKS + 40
+
+
+def test_what_a_list_with_an_end_leads_to_is_not_cut_with_the_maze_around_it() -> None:
+    listed, page_of_list, sections = chain("/wiki/a-tide"), chain("/contents?page=3"), Sections(PATIENCE, {})
+    for _ in range(2 * PATIENCE):
+        sections.learn(listed, Soundness.DOUBTFUL, 1.0, [listed] * 4, source=listed)
+    for _ in range(ENOUGH_FOUND):
+        sections.learn(listed, Soundness.DOUBTFUL, 1.0, [listed] * 4, source=page_of_list)
+    assert sections.verdict(listed, 2, page_of_list) is Soundness.SPENT
+    for _ in range(PRIOR + GROWN):
+        sections.learn(page_of_list, Soundness.SOUND, 1.0, [listed] * 8)
+    assert sections.verdict(listed, 2, listed) is Soundness.SPENT
+    assert sections.verdict(listed, 2, page_of_list) is Soundness.DOUBTFUL
+    for _ in range(PRIOR + GROWN):
+        sections.learn(page_of_list, Soundness.SOUND, 1.0, [page_of_list, *[listed] * 8])
+    assert sections.verdict(listed, 2, page_of_list) is Soundness.SPENT, "the list may have no end either"
 
 
 def test_names_with_a_number_are_no_kinds_of_pages_with_variables() -> None:

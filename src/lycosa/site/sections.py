@@ -37,6 +37,9 @@ DOMAIN = "."
 _SMALL = "/?$"
 # Visits that a section's parent counts for in what is believed of it.
 PRIOR = 4
+# A list leads to so many new URLs of a section with each of its pages. It has an end if the chance that it has none is
+# below this, and its pages lead to so few new ones of it.
+LISTED, _SURE_END, _ENDED = 3, 0.1, 0.5
 # Visits from which on a section speaks for itself only, and no longer for its parents.
 GROWN = 20
 # How many visits the past counts for in what a section leads to: a change is noticed within as many.
@@ -201,7 +204,15 @@ class Sections:
             # What was charged was found within: some that were found elsewhere are looked at, to compare them with.
             return Soundness.DOUBTFUL
         is_spent = self.is_spent(section) or self._is_like_its_parent(section) or self._is_spent_around(section)
-        return Soundness.SPENT if is_spent else Soundness.DOUBTFUL
+        return Soundness.SPENT if is_spent and not self._is_listed(name, source) else Soundness.DOUBTFUL
+
+    def _is_listed(self, name: str, source: Chain) -> bool:
+        """Whether a list with an end led to a URL of a section: what it leads to has an end as well."""
+        listing = self.finest(source) if source else ""
+        section = self.all.get(listing)
+        if section is None or min(section.worth, self.all[name].worth) < POOR or _is_within(name, source):
+            return False
+        return section.doubt <= _SURE_END and section.births <= _ENDED and _is_list(listing, section, name)
 
     def doubt_of(self, chain: Chain, source: Chain = ()) -> int:
         """How far behind others a doubtful URL goes: what has been charged little goes first."""
@@ -554,9 +565,14 @@ class Sections:
         return [name for name, section in self.all.items() if section.parent == folder and name[-1] == "$"]
 
     def _forget(self, kept: Chain) -> None:
-        """The one not used for longest, if there is one of those that were hardly visited."""
+        """The one not used for longest, of those that were hardly visited if there are any: lists by pages stay."""
         others = [name for name in self.all if name not in kept and name != DOMAIN]
-        del self.all[next((name for name in others if self.all[name].visits < GROWN), others[0])]
+        seldom = (
+            name
+            for name in others
+            if self.all[name].visits < GROWN and not ("?" in name and _is_list(name, self.all[name]))
+        )
+        del self.all[next(seldom, others[0])]
 
     # ---- what never ends
 
@@ -632,6 +648,14 @@ def _note_finding(section: SiteSection, births: int, *, is_inner: bool) -> None:
     else:
         section.outer += 1
         section.outer_births += (births - section.outer_births) / min(section.outer, 2 * ENOUGH_FOUND)
+
+
+def _is_list(name: str, section: SiteSection, of: str = "") -> bool:
+    """Whether its pages lead to many new ones of one other section (of this one), which is not within it."""
+    pages = min(section.visits, MEMORY)
+    own = name.rstrip("$?*")
+    links = [links for kid, links in section.kids.items() if kid == of or not (of or kid.startswith(own))]
+    return pages >= PRIOR and max(links, default=0.0) >= LISTED * pages
 
 
 def _has_outer_kind(section: SiteSection) -> bool:

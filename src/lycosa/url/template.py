@@ -18,6 +18,8 @@ _HEX = re.compile(r"(?=[0-9a-f]*[0-9])[0-9a-f]{8,}", re.IGNORECASE)
 _TOKEN = re.compile(r"(?=[a-z]*[0-9])(?=[0-9]*[a-z])[0-9a-z_-]{16,}", re.IGNORECASE)
 # One with a name in front of it: `sid-` and so on.
 _NAMED_TOKEN = re.compile(r"[a-z]{1,4}-(?=[0-9a-z]*[0-9])[0-9a-z]{12,}", re.IGNORECASE)
+# Letters and digits in turns, as in short names that a program made up.
+_MIXED = re.compile(r"(?:[a-z]+[0-9]+[a-z]|[0-9]+[a-z]+[0-9])[0-9a-z]*", re.IGNORECASE)
 _SLUG = re.compile(rf"[^./]*[^./-]-[^./]*|[^./]{{{_MIN_TITLE},}}")
 _EXTENSION = re.compile(r"\.[a-z][a-z0-9]{0,4}$", re.IGNORECASE)
 _NAMESPACE = re.compile(r"[A-Za-z][a-z_]{2,}:(?=[^/:]+$)")
@@ -83,4 +85,6 @@ def shape_of(segment: str) -> str:
         return "{token}" + extension
     if _SLUG.fullmatch(stem):
         return "{slug}" + extension
+    if _MIXED.fullmatch(stem):
+        return "{mixed}" + extension
     return _NUMBER.sub("{n}", stem) + extension

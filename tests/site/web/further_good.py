@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date, timedelta
 
+from .good import hard
 from .site import Answer, At, Frame, Site, link, links, make_site, match, pager, redirect, table
 from .unseen_good import near, number_in
 from .words import drawing, paragraphs, proper, rare, slug, text, title
@@ -84,7 +85,7 @@ def star_catalogue() -> Site:
     return make_site(frame, answer, good=r"/star/HD\d+", total=count)
 
 
-@further
+@hard
 def manual_versions() -> Site:
     """The manual of a program in six versions, each page but a line or two like that of the version before."""
     chapters, versions = 140, ["1.0", "1.1", "2.0", "2.1", "3.0", "stable"]
