@@ -6,7 +6,8 @@ import asyncio
 import sys
 import tempfile
 import weakref
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections import Counter
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
@@ -368,6 +369,7 @@ class _WaitingVisits:
         self._is_open = False
         self._is_asked = False  # the caller has looked at all there was
         self.settling = 0  # commits that may bring visits
+        self.changed = asyncio.Event()  # the caller took one, or what was under way ended
         self.tell: Callable[[], None] = lambda: None
 
     def may_end(self) -> bool:
@@ -378,6 +380,7 @@ class _WaitingVisits:
         """Nobody waits for room from now on."""
         self._is_open = True
         self._room.set()
+        self.changed.set()
 
     def add(self, kept: Kept) -> None:
         """Take in a visit; those of robots.txt and sitemaps are none of the caller's business."""
@@ -415,6 +418,7 @@ class _WaitingVisits:
     def _taken(self, visit: CrawledPage | MissedPage) -> CrawledPage | MissedPage:
         if self._visits.qsize() < MAX_WAITING:
             self._room.set()
+        self.changed.set()
         return visit
 
 
@@ -424,45 +428,60 @@ class _PatientDispatcher(LocalDispatcher):
     def __init__(self, dispatcher: CentralDispatcher, waiting: _WaitingVisits) -> None:
         super().__init__(dispatcher, worker=0)
         self._waiting = waiting
-        self._under_way = 0
+        self._out: dict[int, str] = {}  # the host of each lease that has not ended
+        self._of_host = Counter[str]()
 
     async def take(self, limit: int) -> list[Lease]:
-        await self._waiting.room()
-        leases, hosts = await super().take(limit), set[str]()
-        kept, surplus = list[Lease](), list[int]()
-        for lease in leases:
-            if lease.target.host in hosts and self._under_way >= self._waiting.free:
-                # Of a run, as much as the caller has time for.
-                surplus.append(lease.token)
-                continue
-            hosts.add(lease.target.host)
-            kept.append(lease)
-            self._under_way += 1
-        if surplus:
-            await super().give_back(surplus)
-        return kept
+        while True:
+            await self._waiting.room()
+            leases = await super().take(limit)
+            kept, surplus = list[Lease](), list[int]()
+            for lease in leases:
+                host = lease.target.host
+                if self._of_host[host] and len(self._out) >= self._waiting.free:
+                    # Of a run, as much as the caller has time for.
+                    surplus.append(lease.token)
+                    continue
+                kept.append(lease)
+                self._out[lease.token] = host
+                self._of_host[host] += 1
+            self._waiting.changed.clear()
+            if surplus:
+                await super().give_back(surplus)
+            if kept or not leases:
+                return kept
+            await self._waiting.changed.wait()
 
     async def settle(self, settlements: Sequence[Settlement]) -> list[int]:
-        self._under_way -= len(settlements)
         self._waiting.settling += 1
         try:
             return await super().settle(settlements)
         finally:
-            # Whoever called takes the visits to the caller before anything else runs.
-            asyncio.get_running_loop().call_soon(self._settled)
+            # Whoever called takes the visits to the caller before anything else runs: until then they are under way.
+            asyncio.get_running_loop().call_soon(self._settled, [each.token for each in settlements])
 
-    def _settled(self) -> None:
+    def _settled(self, tokens: Sequence[int]) -> None:
+        self._ended(tokens)
         self._waiting.settling -= 1
         self._waiting.tell()
 
     async def may_ask_at(self, token: int, address: str) -> bool:
         is_permitted = await super().may_ask_at(token, address)
-        self._under_way -= not is_permitted
+        if not is_permitted:
+            self._ended([token])
         return is_permitted
 
     async def give_back(self, tokens: Sequence[int]) -> None:
-        self._under_way -= len(tokens)
+        self._ended(tokens)
         await super().give_back(tokens)
+
+    def _ended(self, tokens: Iterable[int]) -> None:
+        for token in tokens:
+            if host := self._out.pop(token, ""):
+                self._of_host[host] -= 1
+                if not self._of_host[host]:
+                    del self._of_host[host]
+        self._waiting.changed.set()
 
 
 def _page_of(kept: Kept) -> CrawledPage | None:
