@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.simweb.hostile.traps import babble
-from lycosa.site.novelty import MAX_LINES, MAX_PAGE_LINES, LineMemory, News, made_up
+from lycosa.site.notes import Site
+from lycosa.site.novelty import MAX_LINES, MAX_PAGE_LINES, MAX_PICTURES, LineMemory, News, made_up, pictures_in
 from lycosa.url.template import template_of
 
 
@@ -107,3 +108,18 @@ def test_any_text_and_url_can_be_looked_at(text: str, tail: str) -> None:
 def test_a_line_that_merely_contains_a_word_of_the_url_is_new() -> None:
     memory = LineMemory()
     assert memory.news_in("A lantern stands beside the harbour.", "/a/12") is News.WORDS
+
+
+def test_a_picture_is_news_once_and_nobody_makes_us_look_for_long() -> None:
+    page = b'<IMG class=x SRC = "/files/3-5.jpg" alt=""><img src=\'/files/3-6.jpg\'><img data-src="/late.jpg">'
+    site = Site("a.test", 120)
+    assert len(pictures_in(page)) == 3, "one that is loaded when it comes into view is shown as well"
+    assert site.has_new_picture(pictures_in(page))
+    assert not site.has_new_picture(pictures_in(page))
+    assert not site.has_new_picture([])
+    # What is drawn anew for each request, such as a counter, is none.
+    assert pictures_in(b'<img src="/pixel.gif?r=0.92">') == []
+    assert len(pictures_in(b'<img src="/a.jpg">' * 1_000_000)) == MAX_PICTURES
+    # Five megabytes each, which cost an ordinary pattern ten seconds and more.
+    for hostile in (b"<img ", b"<img src ", b"<img src=a", b"<img x='>", b"<img\n"):
+        assert len(pictures_in(hostile * (5_000_000 // len(hostile)))) <= MAX_PICTURES

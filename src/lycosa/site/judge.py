@@ -7,7 +7,6 @@ every visit; what two of them learn of it in the same moment, only one remembers
 
 from __future__ import annotations
 
-import re
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from lycosa.outcome import Deferred, Duplicate, Failed, Moved, Outcome, Postpone
 from lycosa.policy.priority import SEED
 from lycosa.ports import Dispatcher
 from lycosa.site.notes import Shown, Sighting, Site, UrlSpot
-from lycosa.site.novelty import News, made_up
+from lycosa.site.novelty import News, made_up, pictures_in
 from lycosa.site.sections import DOMAIN, Chain, Soundness
 from lycosa.site.variants import links_shown, without
 from lycosa.url.canonical import ParsedUrl, parse
@@ -54,10 +53,6 @@ NEW_SITE = 64
 RENAMED_PER_SAMPLE = 20
 # In a crawl with a topic: the promise, in thousandths, from which on doubt puts nothing off.
 WANTED_FROM = 250
-
-# Pictures of a page that are looked at: their sources, as they stand there.
-MAX_PICTURES = 32
-_PICTURE = re.compile(rb"""<img\b[^>]{0,2000}?\bsrc\s*=\s*["']?([^"'>\s?]{1,500})["'>\s]""", re.IGNORECASE)
 
 Renaming = Callable[[KnownLink], KnownLink]
 
@@ -391,7 +386,7 @@ class SiteJudge:
         news = visit.site.lines.news_in(outcome.page.text, visit.spot.tail)
         if news is News.NOTHING and isinstance(outcome, Stored):
             # Where the words are those of other pages, what is new may be a picture.
-            is_picture = visit.site.has_new_picture(_pictures(outcome.response.body))
+            is_picture = visit.site.has_new_picture(pictures_in(outcome.response.body))
             news = News.NUMBERS if is_picture else news
         placement = outcome.placement
         is_new = isinstance(outcome, Stored) and (placement.is_first or not placement.group)
@@ -461,11 +456,6 @@ class SiteJudge:
         while self._weight > MAX_WEIGHT and len(self._sites) > 1:
             domain, _ = self._sites.popitem(last=False)
             self._weight -= self._weights.pop(domain)
-
-
-def _pictures(body: bytes) -> list[int]:
-    """The pictures a page shows, but for those that a program draws anew for each request."""
-    return [crc32(source) for source in _PICTURE.findall(body)[:MAX_PICTURES]]
 
 
 def _is_beyond_doubt(lease: Lease) -> bool:

@@ -158,7 +158,8 @@ class Site:
     def weight(self) -> int:
         """How many entries there are, about 100 bytes each."""
         windows = sum(len(window.sightings) + len(window.renamed) for window in self._windows.values())
-        return 20 + 3 * len(self.sections.all) + 5 * len(self.notes.origins) + windows + len(self.lines) // 2
+        shown = (len(self.lines) + len(self.pictures)) // 2
+        return 20 + 3 * len(self.sections.all) + 5 * len(self.notes.origins) + windows + shown
 
     def encoded(self, *, keeps_all: bool = False) -> bytes:
         """The notes as they are kept; what was met once is not worth it, unless the next who reads them visits next."""

@@ -8,8 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from enum import IntEnum
+from itertools import islice
 from typing import Protocol
 from zlib import crc32
+
+import re2
 
 from lycosa.site.soft_404 import without_echo
 
@@ -17,6 +20,10 @@ from lycosa.site.soft_404 import without_echo
 MAX_LINES = 4096
 # Lines of one page that are looked at.
 MAX_PAGE_LINES = 512
+# Pictures of a page that are looked at: their sources, as they stand there.
+MAX_PICTURES = 32
+# RE2, since whoever wrote the page may want us to look for long.
+_PICTURE = re2.compile(rb"""(?i)<img\s[^>]*?\bsrc\s*=\s*["']?([^"'>\s?]+)["'>\s]""")
 _DIGITS = {ord(digit): None for digit in "0123456789"}
 _WORDS = re.compile(r"[^\W\d_]+")
 _NUMBERS = re.compile(r"\d+")
@@ -113,6 +120,11 @@ class LineSets:
         if len(self._young) > self._most:
             self._old, self._young = self._young, set()
         return is_new
+
+
+def pictures_in(body: bytes) -> list[int]:
+    """The pictures that a page shows, but for those that a program draws anew for each request."""
+    return [crc32(found[1]) for found in islice(_PICTURE.finditer(body), MAX_PICTURES)]
 
 
 def made_up(tail: str) -> list[str]:

@@ -27,7 +27,7 @@ MAX_SECTIONS = 200
 MAX_FOLDERS = 2
 MAX_SEGMENTS = 8
 MAX_NAME = 80
-# Where a folder has more templates than this, they are names with a number rather than kinds of pages.
+# Where a folder has as many templates as this, they are names with a number rather than kinds of pages.
 MAX_KINDS = 24
 # URLs whose sections are remembered: pages lead to others while they are new themselves.
 MAX_CHAINS = 4096
