@@ -218,13 +218,18 @@ def _resource_record(resource: Response, about: Exchange) -> bytes:
         f"WARC-Type: resource\r\nWARC-Record-ID: {_record_ids()[0]}\r\n"
         f"WARC-Date: {date(microseconds(resource.started_at))}\r\nWARC-Target-URI: {clean_uri(resource.url)}\r\n"
         f"WARC-Concurrent-To: {about.response_id}\r\n"
-        f"Content-Type: {clean_value(resource.header('content-type')) or UNKNOWN_TYPE}\r\n"
     )
-    if resource.address:
-        fields += f"WARC-IP-Address: {clean_value(resource.address)}\r\n"
-    if resource.truncated:
-        fields += f"WARC-Truncated: {clean_value(resource.truncated)}\r\n"
-    return _member(fields, resource.body)
+    return _member(fields + _fields_of_body(resource), resource.body)
+
+
+def _fields_of_body(response: Response) -> str:
+    """What a record says of a body that stands in it without its head."""
+    fields = f"Content-Type: {clean_value(response.header('content-type')) or UNKNOWN_TYPE}\r\n"
+    if response.address:
+        fields += f"WARC-IP-Address: {clean_value(response.address)}\r\n"
+    if response.truncated:
+        fields += f"WARC-Truncated: {clean_value(response.truncated)}\r\n"
+    return fields
 
 
 def is_headless(response: Response) -> bool:
@@ -242,13 +247,8 @@ def plain_record(response: Response, about: Exchange) -> bytes:
     fields = (
         f"WARC-Type: resource\r\nWARC-Record-ID: {about.response_id}\r\nWARC-Date: {about.date}\r\n"
         f"WARC-Target-URI: {about.uri}\r\nWARC-Payload-Digest: {payload_digest(response)}\r\n"
-        f"Content-Type: {clean_value(response.header('content-type')) or UNKNOWN_TYPE}\r\n"
     )
-    if response.address:
-        fields += f"WARC-IP-Address: {clean_value(response.address)}\r\n"
-    if response.truncated:
-        fields += f"WARC-Truncated: {clean_value(response.truncated)}\r\n"
-    return _member(fields, response.body)
+    return _member(fields + _fields_of_body(response), response.body)
 
 
 def warcinfo_record(file: str, user_agent: str, at: int) -> bytes:
