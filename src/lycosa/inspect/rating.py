@@ -61,9 +61,11 @@ def _terms(settings: Settings) -> str:
 def _of_page(relevance: Relevance, page: _Row, settings: Settings) -> str:
     parts = {"title": page.title, "headings": page.headings, "text": page.text}
     told = {name: relevance.terms_in(text or "", page.language)[:MAX_SHOWN] for name, text in parts.items()}
-    found = "; ".join(f"{name}: {visible(', '.join(terms))}" for name, terms in told.items() if terms) or _NOTHING
+    found = "; ".join(f"{name}: {visible(', '.join(terms))}" for name, terms in told.items() if terms)
     verdict = "on topic" if page.relevance >= settings.on_topic_from else "not on topic"
-    return f"{page.relevance:.2f}, {verdict} (from {settings.on_topic_from:.2f} on). Found in its {found}"
+    return f"{page.relevance:.2f}, {verdict} (from {settings.on_topic_from:.2f} on). " + (
+        f"Found in its {found}" if found else "No term is in it"
+    )
 
 
 def _of_link(
