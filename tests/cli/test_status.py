@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from lycosa.cli.main import main
 from lycosa.cli.status import print_status
@@ -261,3 +262,9 @@ def test_nobody_is_in_trouble_where_none_is_asked_for(capsys: pytest.CaptureFixt
     status = read_status(crawl_of(Batch(), host), 0)
     assert (status.troubled, status.troubled_origins, status.hosts) == ([], 0, [])
     assert "in trouble" not in printed(status, capsys, time.time())
+
+
+def test_a_crawl_that_goes_on_without_an_end_is_not_said_to_be_finished() -> None:
+    crawl = crawl_of(Batch(), crew=Crew([Machine("m3", 4, "", 75.0, is_silent=True, waits_for="", partitions=64)], 0))
+    going_on = crawl._replace(settings=replace(crawl.settings, continuous=True))
+    assert read_status(going_on, 10).state.startswith("stopped: everything known has been visited, and is due again")

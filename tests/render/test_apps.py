@@ -124,6 +124,8 @@ async def test_a_rendered_page_is_shown_by_the_commands(
     assert b"it was not rendered" in capsysbinary.readouterr().err
     assert main(["why", shop, *folder]) == 0
     assert b"empty element where scripts put the page" in capsysbinary.readouterr().out
+    assert main(["why", plain, *folder]) == 0
+    assert b"it was read as it was fetched" in capsysbinary.readouterr().out
 
 
 def put_talks(web: HandWeb) -> dict[str, str]:

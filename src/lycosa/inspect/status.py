@@ -162,6 +162,8 @@ def _state(crawl: OpenedCrawl, counts: Counts, paused: str, *, is_running: bool)
         return "not begun"
     if counts.queued or counts.delayed:
         return "stopped before its end; the same command goes on"
+    if settings.continuous:
+        return "stopped: everything known has been visited, and is due again later; the same command goes on"
     return "finished: everything known has been visited"
 
 

@@ -188,7 +188,7 @@ class _Inquiry:
         if self._settings.render == "never" or (visit := self._traces.last_visit()) is None:
             return []
         facts = [("rendered", sentence_of(visit.rendered)), ("since", sentence_of(visit.render_cause))]
-        return [(label, text) for label, text in facts if text]
+        return [(label, text) for label, text in facts if text] or [("rendered", "no: it was read as it was fetched")]
 
     def _refusal_facts(self, past: History) -> list[tuple[str, str]]:
         if label := _TRAP_RULES.get(past.reason):
