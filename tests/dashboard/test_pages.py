@@ -89,6 +89,14 @@ def test_freshness_is_shown_and_measured_once_pages_are_come_back_to(visitor: Vi
     }
 
 
+@pytest.mark.parametrize(("state", "is_offered"), [("finished", False), ("stopped before its end", True)])
+def test_only_what_goes_on_can_be_paused(world: World, state: str, *, is_offered: bool) -> None:
+    look = take_look(world.folder.path, None)
+    look = msgspec.structs.replace(look, status=msgspec.structs.replace(look.status, state=state))
+    now = Now(look.at, Counts(), 0.0, [], [], look, "", [], may_order=True)
+    assert ("Pause the crawl" in Tags(parts(now)["steering"]).text) is is_offered
+
+
 def test_the_graph_has_hosts_pages_and_what_was_found(world: World, visitor: Visitor) -> None:
     tags = check_only_text(visitor.page("/graph"))
     hosts = [

@@ -159,10 +159,11 @@ def _state(now: Now) -> Html:
 
 
 def _steering(now: Now) -> Html:
-    if not now.may_order:
-        return text()
     # What was ordered last counts, obeyed or not.
     wanted = [each.order for each in now.waiting if isinstance(each.order, (PauseCrawl, ResumeCrawl))]
+    is_over = now.look is not None and not now.is_running and _has_finished(now.look.status.state)
+    if not now.may_order or (is_over and not wanted and not now.paused):
+        return text()
     return steering(is_paused=isinstance(wanted[-1], PauseCrawl) if wanted else bool(now.paused))
 
 
@@ -185,7 +186,11 @@ def state_of(now: Now) -> tuple[str, str]:
         eta = f", about {duration(left / now.pages_per_second)} left of what is known" if now.pages_per_second else ""
         return "good", f"running{eta}"
     state = now.look.status.state
-    return ("good" if state.startswith("finished") else "warn"), state
+    return ("good" if _has_finished(state) else "warn"), state
+
+
+def _has_finished(state: str) -> bool:
+    return state.startswith("finished")
 
 
 def _tiles(now: Now) -> Html:
