@@ -45,7 +45,7 @@ def test_a_table_does_not_end_where_it_is_damaged(
     filled(tmp_path, HISTORY)
     damage(tmp_path, share)
     database = Database(tmp_path)
-    with pytest.raises(BackendLost, match="cannot be read since its files are damaged .*: Corruption"):
+    with pytest.raises(BackendLost, match=r"cannot be read since its files are damaged .*: Corruption"):
         list(read(database, HISTORY))
     database.close()
 
