@@ -229,6 +229,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 # What a machine has, not what is crawled: of several machines each may have its own.
+_BEGIN = "# The settings of this crawl. Without its last line this file counts as cut off."
+_END = "# the end"
 OWN = frozenset(
     {
         *("machine", "region", "workers", "connections", "dns_servers", "warc_bytes", "parquet_rows"),
@@ -249,7 +251,20 @@ def load_kept(path: Path, changes: dict[str, Any]) -> Settings:
     values = _read(path) if path.exists() else {}
     if not values:
         raise SettingsError(f"{path}: the settings of this crawl are gone; write them anew, or name a file with -c")
+    if _is_cut_off(path):
+        raise SettingsError(f"{path}: the settings of this crawl are cut off; write them anew, or name a file with -c")
     return from_values(values | changes)
+
+
+def as_kept(settings: Settings) -> str:
+    """The settings in force as the file of a crawl, which tells when it was cut off: what follows is no default."""
+    return f"{_BEGIN}\n\n{as_toml(settings)}\n{_END}\n"
+
+
+def _is_cut_off(path: Path) -> bool:
+    """Whether the end is missing of a file that was written with one."""
+    text = path.read_text(encoding="utf-8-sig")
+    return text.startswith(_BEGIN) and _END not in text.splitlines()
 
 
 def names_in(path: Path) -> set[str]:
@@ -259,7 +274,7 @@ def names_in(path: Path) -> set[str]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise SettingsError(f"{path}: there is no such settings file") from None
     except OSError as error:

@@ -80,6 +80,21 @@ async def test_seeds_that_cannot_be_read_are_an_error(web: HandWeb, space: Path,
         await crawler_of(web, [], space / "c").run()
 
 
+async def test_settings_and_seeds_that_are_cut_off_are_an_error(web: HandWeb, space: Path) -> None:
+    seeds = some_pages(web, 2)
+    await crawler_of(web, seeds, space / "c").run()
+    folder = CrawlFolder(space / "c")
+    for path, share in ((folder.settings, 0.3), (folder.settings, 0.9), (folder.seeds, 0.9)):
+        whole = path.read_bytes()
+        cut = whole[: int(len(whole) * share)]
+        # At the end of a line, so that what is left is valid by itself.
+        path.write_bytes(cut[: cut.rfind(b"\n") + 1] if path == folder.settings else cut)
+        ended = command("--folder", str(space / "c"))
+        assert (ended.returncode, ended.stdout) == (2, "")
+        assert "cut off" in ended.stderr
+        path.write_bytes(whole)
+
+
 def test_settings_that_are_gone_are_an_error_and_never_defaults(tmp_path: Path) -> None:
     (tmp_path / "lycosa.toml").write_text("# nothing\n")
     ended = command("http://127.0.0.1:9/", "--folder", str(tmp_path))
@@ -163,6 +178,34 @@ def test_seeds_that_are_not_utf_8_are_named_in_a_sentence(tmp_path: Path) -> Non
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr.startswith(f"lycosa: {seeds}: the seeds are not UTF-8")
     assert len(ended.stderr.splitlines()) == 1
+
+
+def test_seeds_and_settings_may_begin_with_a_mark_of_utf_8(tmp_path: Path) -> None:
+    seeds, settings = tmp_path / "seeds.txt", tmp_path / "own.toml"
+    seeds.write_bytes(b"\xef\xbb\xbfhttp://127.0.0.1:9/\r\n # of no use\r\n")
+    settings.write_bytes(b"\xef\xbb\xbfmax_pages = 3\r\n")
+    folder = tmp_path / "c"
+    assert command("--seeds", str(seeds), "--config", str(settings), "--folder", str(folder)).returncode == 3
+    assert CrawlFolder(folder).seeds.read_text() == "http://127.0.0.1:9/\n"
+
+
+async def test_a_seed_that_redirects_out_of_the_crawl_is_named(web: HandWeb, space: Path) -> None:
+    new = web.page("http://new.test/", page("/more", title="Elsewhere"))
+    out = web.redirect("http://old.test/", new)
+    near = web.redirect("http://near.test/", web.page("http://www.near.test/", page(title="Beside")))
+    await crawler_of(web, [out, near], space / "c", scope="domain").run()
+    (missed,) = missed_seeds(CrawlFolder(space / "c"))
+    assert (missed.seed, missed.url, missed.outcome) == (out, new, "led_out")
+    assert "name that as a seed, too" in missed.sentence()
+    await crawler_of(web, [out, near], space / "any", scope="any").run()
+    assert missed_seeds(CrawlFolder(space / "any")) == []
+
+
+def test_a_seed_whose_name_does_not_exist_is_named_with_a_remedy(tmp_path: Path) -> None:
+    ended = command("http://127.0.0.1:9/", "--folder", str(tmp_path / "c"), "--open-network", "127.0.0.0/8")
+    assert ended.returncode == 3
+    assert "INCOMPLETE" in ended.stdout
+    assert "http://127.0.0.1:9/: no connection could be made (Connection refused); `lycosa fetch URL`" in ended.stdout
 
 
 async def test_seeds_that_gave_no_page_are_named_with_a_remedy(web: HandWeb, space: Path) -> None:

@@ -41,6 +41,20 @@ class TestRocksContentGroups(GroupsContract):
         groups.close()
         assert second.group == first.group
 
+    def test_a_damaged_file_is_told(self, tmp_path: Path) -> None:
+        groups = RocksContentGroups(tmp_path / "groups")
+        signatures = [signed(text_of(seed)) for seed in range(300)]
+        groups.group_of(signatures)
+        groups.close()
+        path = max((tmp_path / "groups").glob("*.sst"), key=lambda each: each.stat().st_size)
+        content = bytearray(path.read_bytes())
+        content[len(content) // 3] ^= 0xFF
+        path.write_bytes(content)
+        groups = RocksContentGroups(tmp_path / "groups")
+        with pytest.raises(BackendLost, match="content groups cannot be read: Corruption"):
+            groups.group_of(signatures)
+        groups.close()
+
     def test_a_folder_in_use_is_told(self, tmp_path: Path) -> None:
         groups = RocksContentGroups(tmp_path / "groups")
         with pytest.raises(BackendLost, match="cannot be opened"):

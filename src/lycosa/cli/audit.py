@@ -52,7 +52,9 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from lycosa.audit import Question, audit
-    from lycosa.inspect.opened import folder_settings, open_folder
+    from lycosa.crawl.restart import kept_settings
+    from lycosa.inspect.opened import open_folder
+    from lycosa.settings import Settings
 
     folders = [open_folder(each) for each in options.folder or [Path("crawl")]]
     question = Question(
@@ -66,7 +68,8 @@ def run(options: argparse.Namespace) -> int:
         has_links=options.links,
         is_running=any(folder.running_process() for folder in folders),
     )
-    report = audit(folders, folder_settings(folders[0]), question)
+    # By defaults other pauses would be wanted than those that were kept.
+    report = audit(folders, kept_settings(folders[0], {}) or Settings(), question)
     if options.json:
         print_json(report.as_json())
     else:

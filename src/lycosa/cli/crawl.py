@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 # Tables larger than this are not brought back from an object store for a report.
 MAX_REPORT_BYTES = 1024**3
 SECONDS_PER_DAY = 86_400
+# What editors on Windows put before a text: without it the first seed would be a host of that name.
+_MARK_OF_UTF_8 = "\ufeff"
 # Options of the command line that are settings under another name.
 _OPTIONS = {
     "max_pages": "max_pages",
@@ -228,7 +230,9 @@ async def _sum_up(options: argparse.Namespace, session: Session, tally: Tally, e
     # Of a crawl that many machines share this folder has a part only.
     with readable_tables(session.folder):
         is_whole = ending is Ending.FINISHED and not session.folder.seat
-        missed = missed_seeds(session.folder) if is_whole else []
+        is_ended = ending is not Ending.STOPPED and not session.folder.seat
+        waiting = {origin: trouble.reason for origin, trouble in tally.troubled.items()}
+        missed = missed_seeds(session.folder, waiting) if is_ended else []
         left = left_out(session.folder) if is_whole else []
         is_again = options.once or session.settings.continuous
         changes = count_changes(session.folder, tally.started_at) if is_again else None
@@ -309,7 +313,8 @@ def _seed_texts(options: argparse.Namespace, settings: Settings) -> list[str]:
             raise SettingsError(f"{options.seed_file}: the seeds cannot be read: {error.strerror}") from None
         try:
             with source:
-                texts += [line.strip() for line in source if line.strip() and not line.startswith("#")]
+                lines = [line.removeprefix(_MARK_OF_UTF_8).strip() for line in source]
+                texts += [line for line in lines if line and not line.startswith("#")]
         except UnicodeDecodeError as error:
             raise SettingsError(f"{options.seed_file}: the seeds are not UTF-8: {error}") from None
     return texts

@@ -13,7 +13,7 @@ import msgspec
 
 from lycosa.errors import SettingsError
 from lycosa.frontier.redis.address import has_password, is_redis, parse_address, redacted
-from lycosa.settings import Settings, as_toml, common, load_kept
+from lycosa.settings import Settings, as_kept, common, load_kept
 from lycosa.site_rules import has_secrets
 from lycosa.store.files import replace_file
 from lycosa.store.folder import CrawlFolder, Lock, take_seat
@@ -63,7 +63,7 @@ def write_settings(folder: CrawlFolder, settings: Settings) -> None:
 def _write_settings(path: Path, settings: Settings, beside: Path) -> None:
     """A password is nobody's but the owner's of the crawl."""
     is_private = has_password(settings.frontier) or has_secrets(settings.site)
-    replace_file(path, as_toml(settings), beside, is_private=is_private)
+    replace_file(path, as_kept(settings), beside, is_private=is_private)
 
 
 def note_begun(folder: CrawlFolder) -> None:

@@ -70,13 +70,13 @@ class GroupPlanner:
         self._sketches.clear()
 
     def leaders_of(self, bands: Sequence[bytes]) -> list[bytes | None]:
-        kept: list[bytes | None] = self._tables.bands.get(list(bands))
+        kept = _values(self._tables.bands, bands)
         if not self._bands:
             return kept
         return [self._bands.get(band, groups) for band, groups in zip(bands, kept, strict=True)]
 
     def sketches_of(self, groups: Sequence[bytes]) -> list[bytes | None]:
-        kept: list[bytes | None] = self._tables.signatures.get(list(groups))
+        kept = _values(self._tables.signatures, groups)
         return [self._sketches.get(group, sketch) for group, sketch in zip(groups, kept, strict=True)]
 
 
@@ -112,6 +112,14 @@ class RocksContentGroups:
         self._tables = None
         self._planner = None  # type: ignore[assignment]
         self._database.close()
+
+
+def _values(family: Any, keys: Sequence[bytes]) -> list[bytes | None]:
+    try:
+        found: list[bytes | None] = family.get(list(keys))
+    except Exception as error:  # rocksdict raises plain Exception
+        raise lost("the content groups cannot be read", error) from error
+    return found
 
 
 def _open(folder: Path) -> Rdict:

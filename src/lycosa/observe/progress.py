@@ -206,7 +206,8 @@ class CrawlSummary(msgspec.Struct, frozen=True):
         )
         console.print(
             f"  stored {self.stored:,} · duplicate {self.duplicate:,} · unchanged {self.unchanged:,} · "
-            f"moved {self.moved:,} · refused {self.refused:,} · failed {self.failed:,} · crashed {self.crashed:,}"
+            f"moved {self.moved:,} · refused {self.refused:,} · failed {self.failed:,} · crashed {self.crashed:,}",
+            soft_wrap=True,
         )
         if self.requisites or self.requisites_queued:
             left = f", {self.requisites_queued:,} more are queued" if self.requisites_queued else ""

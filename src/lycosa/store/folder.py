@@ -109,13 +109,19 @@ class CrawlFolder:
     def read_seeds(self) -> list[ParsedUrl]:
         """The seeds of the crawl; none before it has begun. Raises `SettingsError` if they cannot be read."""
         try:
-            lines = self.seeds.read_text(encoding="utf-8").splitlines()
+            text = self.seeds.read_text(encoding="utf-8-sig")
         except FileNotFoundError:
             return []
         except (OSError, UnicodeDecodeError) as error:
             raise SettingsError(f"{self.seeds}: the seeds of this crawl cannot be read: {error}") from None
-        if not lines:
+        if not (lines := text.splitlines()):
             raise SettingsError(f"{self.seeds}: the seeds of this crawl are gone; write them anew, one URL a line")
+        if not text.endswith("\n"):
+            # Half a URL may be one, too.
+            raise SettingsError(
+                f"{self.seeds}: the seeds of this crawl are cut off at {lines[-1]!r}; "
+                "write them anew, one URL a line, with a line break at the end"
+            )
         return parse_seeds(lines, SCHEMES)
 
     def has_pages(self) -> bool:

@@ -34,6 +34,7 @@ from lycosa.frontier.tables import META, TABLES, Row
 KNOWN = "known"
 _FORMAT = FORMAT.to_bytes(1)
 _FAMILIES = (*TABLES, KNOWN)
+_SIGNS_OF_DAMAGE = ("Corruption", "No such file")
 _LIBRARY_FILE = "rocksdict-config.json"
 _BLOCK_CACHE_BYTES = 32 * 1024 * 1024
 _WRITE_BUFFER_BYTES = 16 * 1024 * 1024
@@ -83,17 +84,32 @@ class Database:
 
     def rows(self, family: str, begin: bytes = b"") -> Iterator[Row]:
         """The rows of a family from a key on, in order."""
+        last = begin
         try:
-            yield from self.families[family].items(from_key=begin)
+            for row in self.families[family].items(from_key=begin):
+                last = row[0]
+                yield row
+            self._check_ended(family, last)
         except Exception as error:
             raise self._lost("read", error) from error
 
     def keys(self, family: str) -> Iterator[bytes]:
         """All keys of a family, in order."""
+        last = b""
         try:
-            yield from self.families[family].keys()
+            for last in self.families[family].keys():
+                yield last
+            self._check_ended(family, last)
         except Exception as error:
             raise self._lost("read", error) from error
+
+    def _check_ended(self, family: str, last: bytes) -> None:
+        """Raise if there is more behind this key that cannot be read: the library's own loops end there in silence."""
+        behind = self.families[family].iter()
+        behind.seek(last)
+        if behind.valid():
+            behind.next()
+        behind.status()
 
     def put(self, family: str, key: bytes, value: bytes) -> None:
         """Write one row by itself."""
@@ -141,7 +157,14 @@ class Database:
         # The database names its first error once, and then only that there was one. Kept without its traceback: the
         # frames in there could hold a handle, and that the lock.
         self._first_error = self._first_error or error.with_traceback(None)
-        return lost(f"the frontier cannot be {done}", self._first_error)
+        return _lost(f"the frontier cannot be {done}", self._first_error)
+
+
+def _lost(message: str, error: Exception) -> BackendLost:
+    """An error of the library, with what the operator can do about it."""
+    if any(sign in str(error) for sign in _SIGNS_OF_DAMAGE):
+        message += " since its files are damaged (put the folder back from a copy, or begin anew in another)"
+    return lost(message, error)
 
 
 def _open(folder: Path) -> Rdict:
@@ -183,7 +206,7 @@ def _unopened(folder: Path, error: Exception) -> LycosaError:
     if str(error).startswith("Invalid argument: Column famil"):
         # It has tables that this version does not know, or lacks some: so its format cannot even be looked up.
         return SettingsError(f"{folder}: the frontier is of another version of lycosa, this one reads format {FORMAT}")
-    return lost(f"{folder}: the frontier cannot be opened", error)
+    return _lost(f"{folder}: the frontier cannot be opened", error)
 
 
 def _trouble_in_closing(part: Any) -> Exception | None:
