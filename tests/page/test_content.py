@@ -7,10 +7,11 @@ import resource
 import struct
 from importlib.resources import files
 from itertools import islice
+from random import Random
 from time import process_time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lycosa.page._native import WEIGHTS, Model, describe, feature_names, lay_out
@@ -334,6 +335,17 @@ def test_memory_is_given_back() -> None:
 
 def test_the_model_is_small() -> None:
     assert len(model_bytes()) <= 2_000_000
+
+
+@given(st.integers(1, 600), st.randoms(use_true_random=False))
+@settings(max_examples=30)
+def test_a_forest_gives_the_same_however_it_is_added_up(blocks: int, draw: Random) -> None:
+    model = Model(model_bytes())
+    columns = draw.randbytes(blocks * len(feature_names()))
+    known = [sums for way in range(3) if (sums := model.sums(columns, way))]
+    assert len(known[0]) == 4 * blocks
+    assert len(set(known)) == 1
+    assert model.sums(columns, len(known)) is None
 
 
 @pytest.mark.parametrize("broken", [b"", b"lycosac1", b"x" * 100_000])

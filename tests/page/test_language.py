@@ -68,6 +68,19 @@ def test_what_is_declared_does_not_decide_against_the_text() -> None:
     assert language_of(TEXTS["ja"], "zh-CN") == "ja"
 
 
+@pytest.mark.parametrize(("language", "text"), TEXTS.items())
+def test_a_long_text_has_the_same_language_whatever_is_declared(language: str, text: str) -> None:
+    long = " ".join([text] * 12)
+    assert language_of(long) == language
+    assert language_of(long, language) == language
+    assert language_of(long, "en" if language != "en" else "de") == language
+
+
+def test_a_declared_language_in_the_middle_of_another_does_not_count() -> None:
+    around = " ".join([TEXTS["de"]] * 8)
+    assert language_of(f"{around} {TEXTS['en']} {around}", "en") == "de"
+
+
 def test_foreign_names_do_not_make_a_text_foreign() -> None:
     assert language_of("在 Microsoft Windows 上安装 Python 的方法如下所示，请先下载安装程序。") == "zh"
 

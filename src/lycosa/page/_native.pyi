@@ -13,6 +13,8 @@ class Model:
         self, html: str, why: bool = False, /
     ) -> tuple[tuple[str, ...], list[tuple[str, str, float, float, bool]] | None]:
         """The texts found, in the order of `Found` in extract.py, and each block with its scores where wanted."""
+    def sums(self, columns: bytes, way: int, /) -> bytes | None:
+        """What the second forest adds up of such columns, by one of the ways that this machine knows."""
 
 def read(
     html: str | bytes,

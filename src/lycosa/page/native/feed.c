@@ -28,7 +28,9 @@ int feed_start_tag(Search *search, Tokens *tokens) {
     uint8_t kind = searched(tag);
     if (is_passed_over(kind) && hides_the_rest(tokens))
         kind = searched_other(tag->written);
-    return search_start_tag(search, kind, tokens->start, tag->attributes, tag->attribute_count, tag->is_self_closing);
+    const Attributes attributes = {tokens->start, tag->attributes, tag->noted, tag->attribute_count,
+                                   tag->is_self_closing};
+    return search_start_tag(search, kind, &attributes);
 }
 
 int feed_end_tag(Search *search, const Tokens *tokens) { return search_end_tag(search, searched(&tokens->tag)); }

@@ -41,6 +41,29 @@ typedef struct {
     AttributeName name;
 } Attribute;
 
+/* Those of a tag that have a known name, each once. */
+typedef struct {
+    const char *html; /* the page's text */
+    const Attribute *items;
+    uint64_t noted; /* which there are */
+    uint32_t count;
+    int is_self_closing;
+} Attributes;
+
+static inline int has_attribute(const Attributes *attributes, AttributeName name) {
+    return attributes->noted >> name & 1;
+}
+
+/* Its `at` is NULL where there is none. */
+static inline Span value_of(const Attributes *attributes, AttributeName name) {
+    const Attribute *item = attributes->items;
+    if (!has_attribute(attributes, name))
+        return (Span){NULL, NULL};
+    while (item->name != name)
+        item++;
+    return (Span){attributes->html + item->at, attributes->html + item->end};
+}
+
 /* content/native: a result other than 0 says that memory ran out */
 
 typedef struct Model Model;
@@ -57,8 +80,7 @@ const Model *model_of(PyObject *object);
 /* NULL where memory ran out. */
 Search *search_begin(const Model *model);
 int search_text(Search *search, Span text);
-int search_start_tag(Search *search, uint8_t tag, const char *html, const Attribute *attributes, uint32_t count,
-                     int is_self_closing);
+int search_start_tag(Search *search, uint8_t tag, const Attributes *attributes);
 /* What stood in the element that was last started, where no markup is read. */
 int search_raw(Search *search, Span content);
 int search_end_tag(Search *search, uint8_t tag);

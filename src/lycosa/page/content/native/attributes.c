@@ -2,8 +2,8 @@
 #include "search.h"
 
 int hides(const Attributes *attributes) {
-    Span style = attributes->values[AT_STYLE];
-    if (attributes->values[AT_HIDDEN].at)
+    Span style = value_of(attributes, AT_STYLE);
+    if (has_attribute(attributes, AT_HIDDEN))
         return 1;
     for (const char *c = style.at; c && c + 9 < style.end; c++)
         if (span_begins((Span){c, style.end}, "display:")) {
@@ -28,11 +28,20 @@ static int make_room_for_classes(Document *document) {
     return 0;
 }
 
-static uint32_t slot_of_value(Span value) {
+/* The first and the last eight characters, or twice four, or all three: no length that is not known beforehand. */
+static inline uint32_t slot_of_value(Span value) {
     uint64_t first = 0, last = 0;
     size_t length = span_length(value);
-    memcpy(&first, value.at, length < 8 ? length : 8);
-    memcpy(&last, length < 8 ? value.at : value.end - 8, length < 8 ? length : 8);
+    if (length >= 8) {
+        memcpy(&first, value.at, 8);
+        memcpy(&last, value.end - 8, 8);
+    } else if (length >= 4) {
+        memcpy(&first, value.at, 4);
+        memcpy(&last, value.end - 4, 4);
+    } else {
+        first = (unsigned char)value.at[0] | (uint64_t)(unsigned char)value.at[length / 2] << 8;
+        last = (unsigned char)value.end[-1];
+    }
     return (uint32_t)(((first * 31 + last + length) * 0x9e3779b97f4a7c15u) >> 58) % WORDED;
 }
 

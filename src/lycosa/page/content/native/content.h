@@ -251,6 +251,9 @@ ModelRead model_read(Model *model, const char *bytes, size_t length);
 void model_free(Model *model);
 /* The forest's judgement of each block as a probability. */
 void forest_judge(const Forest *forest, const uint8_t *columns, size_t stride, size_t count, float *scores);
+/* The sums that judgements are made from, by one of the ways that this machine knows, the best first; 0 where it knows
+ * fewer. All give the same. */
+int forest_sum(const Forest *forest, size_t way, const uint8_t *columns, size_t stride, size_t count, int32_t *sums);
 /* The least probability that counts as content: the cut with the highest expected precision and recall. */
 float best_cut(const Document *document, const float *scores);
 

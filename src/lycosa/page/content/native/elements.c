@@ -58,6 +58,11 @@ static void pop(Search *s) {
         s->noted_depth = (uint32_t)s->depth;
 }
 
+static int read_named(Search *s, const Attributes *attributes, AttributeName name, uint32_t *words, int *count) {
+    uint32_t ignored = HASH_START;
+    return has_attribute(attributes, name) && read_words(s, value_of(attributes, name), words, &ignored, count);
+}
+
 int push(Search *s, SearchedTag tag, const Attributes *attributes) {
     if (s->depth >= MAX_DEPTH) {
         s->overflow++;
@@ -65,18 +70,18 @@ int push(Search *s, SearchedTag tag, const Attributes *attributes) {
     }
     Document *document = &s->document;
     TagKind kind = TAG_KINDS[tag];
-    const Span *values = attributes->values;
     const Open *above = &s->stack[s->depth - 1];
     Open *open = &s->stack[s->depth];
-    uint32_t signature = HASH_START, ignored = HASH_START;
+    uint32_t signature = HASH_START;
     int count = 0;
     memset(open, 0, sizeof *open);
     open->tag = (uint8_t)tag;
     open->classes = (uint32_t)document->class_count;
-    if ((values[AT_CLASS].at && read_class(s, values[AT_CLASS], &open->words, &signature, &count)) ||
-        (values[AT_ID].at && read_words(s, values[AT_ID], &open->words, &ignored, &count)) ||
-        (values[AT_ROLE].at && read_words(s, values[AT_ROLE], &open->words, &ignored, &count)) ||
-        (values[AT_ITEMPROP].at && read_words(s, values[AT_ITEMPROP], &open->words, &ignored, &count)))
+    Span class_ = value_of(attributes, AT_CLASS);
+    if ((class_.at && read_class(s, class_, &open->words, &signature, &count)) ||
+        read_named(s, attributes, AT_ID, &open->words, &count) ||
+        read_named(s, attributes, AT_ROLE, &open->words, &count) ||
+        read_named(s, attributes, AT_ITEMPROP, &open->words, &count))
         return -1;
     open->class_count = (uint16_t)count;
     if (kind.group >= 0)
@@ -105,10 +110,9 @@ int push(Search *s, SearchedTag tag, const Attributes *attributes) {
     if (kind.flags & IS_BUTTON && !s->button)
         s->button = s->depth;
     if (!s->keeps_space &&
-        (kind.flags & KEEPS_SPACE ||
-         (span_length(values[AT_CLASS]) > 3 && !memcmp(values[AT_CLASS].at, "bbs-", 4))))
+        (kind.flags & KEEPS_SPACE || (span_length(class_) > 3 && !memcmp(class_.at, "bbs-", 4))))
         s->keeps_space = s->depth;
-    if (tag == TAG_A && values[AT_HREF].at) {
+    if (tag == TAG_A && has_attribute(attributes, AT_HREF)) {
         s->link_depth = s->depth;
         s->block.links++;
     }

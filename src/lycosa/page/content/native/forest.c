@@ -187,8 +187,95 @@ AVX2 static void sum_by_avx2(const Forest *forest, const uint8_t *columns, size_
         memcpy(sums + from, of_lane, (count - from < LANE ? count - from : LANE) * sizeof *sums);
     }
 }
+
+/* Where a register holds the bytes of all 64 leaves, one instruction finds those of 64 blocks: a quarter of the time. All
+ * lanes of a batch go through a tree together, so that its splits and leaves are loaded once. */
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vbmi")))
+#define AVX512_INLINE AVX512 __attribute__((always_inline)) static inline
+enum { WIDE = 64, MAX_WIDE = BATCH / WIDE };
+
+typedef struct {
+    int32_t even[2][WIDE / 4], odd[2][WIDE / 4];
+} WideSums;
+
+AVX512_INLINE __m512i find_64(const uint8_t *columns, size_t stride, const uint8_t *feature, const __m512i *limits) {
+    __m512i leaf = _mm512_setzero_si512();
+#pragma GCC unroll 6
+    for (int level = 0; level < SHUFFLED_DEPTH; level++) {
+        __m512i column = _mm512_loadu_si512(columns + feature[level] * stride);
+        __mmask64 is_more = _mm512_cmpgt_epu8_mask(column, limits[level]);
+        leaf = _mm512_mask_add_epi8(leaf, is_more, leaf, _mm512_set1_epi8((char)(1 << level)));
+    }
+    return leaf;
+}
+
+AVX512_INLINE void add_up_wide(int32_t (*sums)[WIDE / 4], __m512i few) {
+    __m512i first = _mm512_cvtepi16_epi32(_mm512_castsi512_si256(few));
+    __m512i second = _mm512_cvtepi16_epi32(_mm512_extracti64x4_epi64(few, 1));
+    _mm512_storeu_si512(sums[0], _mm512_add_epi32(_mm512_loadu_si512(sums[0]), first));
+    _mm512_storeu_si512(sums[1], _mm512_add_epi32(_mm512_loadu_si512(sums[1]), second));
+}
+
+AVX512_INLINE void sum_lanes(const Forest *forest, const uint8_t *columns, size_t stride, const int lanes,
+                             WideSums *sums) {
+    for (uint32_t tree = 0; tree < forest->trees;) {
+        __m512i few_even[MAX_WIDE], few_odd[MAX_WIDE];
+        for (int lane = 0; lane < lanes; lane++)
+            few_even[lane] = few_odd[lane] = _mm512_setzero_si512();
+        uint32_t end = forest->trees - tree < PER_SUM ? forest->trees : tree + PER_SUM;
+        for (; tree < end; tree++) {
+            const uint8_t *feature = forest->features + (size_t)tree * SHUFFLED_DEPTH;
+            const uint8_t *border = forest->borders + (size_t)tree * SHUFFLED_DEPTH;
+            __m512i low = _mm512_loadu_si512(forest->low + (size_t)tree * LEAVES);
+            __m512i high = _mm512_loadu_si512(forest->high + (size_t)tree * LEAVES), limits[SHUFFLED_DEPTH];
+#pragma GCC unroll 6
+            for (int level = 0; level < SHUFFLED_DEPTH; level++)
+                limits[level] = _mm512_set1_epi8((char)border[level]);
+#pragma GCC unroll 4
+            for (int lane = 0; lane < lanes; lane++) {
+                __m512i leaf = find_64(columns + lane * WIDE, stride, feature, limits);
+                __m512i lows = _mm512_permutexvar_epi8(leaf, low), highs = _mm512_permutexvar_epi8(leaf, high);
+                few_even[lane] = _mm512_add_epi16(few_even[lane], _mm512_unpacklo_epi8(lows, highs));
+                few_odd[lane] = _mm512_add_epi16(few_odd[lane], _mm512_unpackhi_epi8(lows, highs));
+            }
+        }
+        for (int lane = 0; lane < lanes; lane++) {
+            add_up_wide(sums[lane].even, few_even[lane]);
+            add_up_wide(sums[lane].odd, few_odd[lane]);
+        }
+    }
+}
+
+AVX512 static void sum_by_avx512(const Forest *forest, const uint8_t *columns, size_t stride, size_t count,
+                                 int32_t *sums) {
+    if (forest->depth != SHUFFLED_DEPTH) {
+        sum_plainly(forest, columns, stride, count, sums);
+        return;
+    }
+    WideSums of_lanes[MAX_WIDE] = {0};
+    switch ((count + WIDE - 1) / WIDE) {
+    case 1:
+        sum_lanes(forest, columns, stride, 1, of_lanes);
+        break;
+    case 2:
+        sum_lanes(forest, columns, stride, 2, of_lanes);
+        break;
+    case 3:
+        sum_lanes(forest, columns, stride, 3, of_lanes);
+        break;
+    default:
+        sum_lanes(forest, columns, stride, 4, of_lanes);
+    }
+    /* Bytes are joined within the quarters of a register: of each sixteen blocks the first eight are even. */
+    for (size_t b = 0; b < count; b++) {
+        const WideSums *lane = &of_lanes[b / WIDE];
+        size_t quarter = b % WIDE / 16, half = quarter / 2, at = quarter % 2 * 8 + b % 8;
+        sums[b] = b % 16 < 8 ? lane->even[half][at] : lane->odd[half][at];
+    }
+}
 #endif
 
+enum { SUMS = 3 };
 typedef void (*Sum)(const Forest *, const uint8_t *, size_t, size_t, int32_t *);
 
 #ifdef __x86_64__
@@ -201,26 +288,45 @@ static unsigned saved_registers(void) {
     return a;
 }
 
-static Sum best_sum(void) {
-    enum { AVX_SAVED = 0x06 };
+/* Those that this machine knows, the best first. */
+static size_t known_sums(Sum *known) {
+    enum { AVX_SAVED = 0x06, AVX512_SAVED = 0xe6 };
+    size_t count = 0;
     /* Not by __builtin_cpu_supports, which needs a library that `zig cc` does not bring. */
-    unsigned a, has, c, d;
-    if (!__get_cpuid_count(7, 0, &a, &has, &c, &d))
-        return sum_plainly;
-    return (has & bit_AVX2) && (saved_registers() & AVX_SAVED) == AVX_SAVED ? sum_by_avx2 : sum_plainly;
+    unsigned a, has, has_too, d, saved = saved_registers(), wide = bit_AVX512F | bit_AVX512BW;
+    if (!__get_cpuid_count(7, 0, &a, &has, &has_too, &d))
+        saved = 0;
+    if ((saved & AVX512_SAVED) == AVX512_SAVED && (has & wide) == wide && has_too & bit_AVX512VBMI)
+        known[count++] = sum_by_avx512;
+    if ((saved & AVX_SAVED) == AVX_SAVED && has & bit_AVX2)
+        known[count++] = sum_by_avx2;
+    known[count++] = sum_plainly;
+    return count;
 }
 #else
-static Sum best_sum(void) { return sum_plainly; }
+static size_t known_sums(Sum *known) {
+    known[0] = sum_plainly;
+    return 1;
+}
 #endif
 
+int forest_sum(const Forest *forest, size_t way, const uint8_t *columns, size_t stride, size_t count, int32_t *sums) {
+    Sum known[SUMS];
+    if (way >= known_sums(known))
+        return 0;
+    for (size_t from = 0; from < count; from += BATCH)
+        known[way](forest, columns + from, stride, count - from < BATCH ? count - from : BATCH, sums + from);
+    return 1;
+}
+
 void forest_judge(const Forest *forest, const uint8_t *columns, size_t stride, size_t count, float *scores) {
-    static Sum sum;
-    if (!sum)
-        sum = best_sum();
+    static Sum known[SUMS];
+    if (!known[0])
+        known_sums(known);
     int32_t sums[BATCH];
     for (size_t from = 0; from < count; from += BATCH) {
         size_t size = count - from < BATCH ? count - from : BATCH;
-        sum(forest, columns + from, stride, size, sums);
+        known[0](forest, columns + from, stride, size, sums);
         for (size_t b = 0; b < size; b++)
             scores[from + b] = 1 / (1 + expf(-(forest->bias + (float)sums[b] * forest->scale)));
     }

@@ -214,8 +214,33 @@ static void model_dealloc(ModelObject *self) {
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
+/* sums(columns, way): what the second forest adds up for each block; None where this machine knows fewer ways. */
+static PyObject *model_sums(ModelObject *self, PyObject *args) {
+    const char *given;
+    Py_ssize_t length, way;
+    if (!PyArg_ParseTuple(args, "y#n", &given, &length, &way))
+        return NULL;
+    size_t features = (size_t)feature_count() + SECOND_FEATURES, count = (size_t)length / features;
+    uint8_t *columns = calloc((size_t)length + MAX_LANE, 1);
+    PyObject *sums = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(count * sizeof(int32_t)));
+    if (!columns || !sums) {
+        free(columns);
+        Py_XDECREF(sums);
+        return PyErr_NoMemory();
+    }
+    memcpy(columns, given, (size_t)length);
+    int is_known = way >= 0 && forest_sum(&self->model.second, (size_t)way, columns, count, count,
+                                          (int32_t *)(void *)PyBytes_AS_STRING(sums));
+    free(columns);
+    if (is_known)
+        return sums;
+    Py_DECREF(sums);
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef model_methods[] = {
     {"extract", (PyCFunction)model_extract, METH_VARARGS, "extract(html, why=False): the parts of a page"},
+    {"sums", (PyCFunction)model_sums, METH_VARARGS, "sums(columns, way): of the second forest, by one way of adding"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -65,10 +65,19 @@ int search_raw(Search *s, Span content) {
 
 /* Start tags */
 
+/* What a <meta> is about: its name, property or http-equiv, whichever comes first. */
+static Span key_of(const Attributes *attributes) {
+    for (uint32_t i = 0; i < attributes->count; i++) {
+        const Attribute *item = &attributes->items[i];
+        if (item->name == AT_NAME || item->name == AT_PROPERTY || item->name == AT_HTTP_EQUIV)
+            return (Span){attributes->html + item->at, attributes->html + item->end};
+    }
+    return value_of(attributes, AT_ITEMPROP);
+}
+
 static int read_meta(Search *s, const Attributes *attributes) {
     Meta *meta = &s->document.meta;
-    Span key = attributes->key.at ? attributes->key : attributes->values[AT_ITEMPROP];
-    Span content = attributes->values[AT_CONTENT];
+    Span key = key_of(attributes), content = value_of(attributes, AT_CONTENT);
     if (!key.at || !content.at)
         return 0;
     size_t before = meta->og_title.length;
@@ -95,10 +104,17 @@ static int read_break(Search *s) {
     return 0;
 }
 
+/* The last that is declared counts. */
+static int read_language(Meta *meta, Span lang) {
+    if (lang.at == lang.end)
+        return 0;
+    meta->language.length = 0;
+    return append_collapsed(&meta->language, lang, 1, 40);
+}
+
 static int read_start_tag(Search *s, SearchedTag tag, const Attributes *attributes) {
     Document *document = &s->document;
     TagKind kind = TAG_KINDS[tag];
-    Span lang = attributes->values[AT_LANG], datetime = attributes->values[AT_DATETIME];
     switch (tag) {
     case TAG_META:
         return read_meta(s, attributes);
@@ -110,14 +126,12 @@ static int read_start_tag(Search *s, SearchedTag tag, const Attributes *attribut
         return 0;
     case TAG_HTML:
     case TAG_BODY:
-        if (lang.at < lang.end) {
-            document->meta.language.length = 0;
-            if (append_collapsed(&document->meta.language, lang, 1, 40))
-                return -1;
-        }
+        if (read_language(&document->meta, value_of(attributes, AT_LANG)))
+            return -1;
         break;
     case TAG_TIME:
-        if (datetime.at && !document->meta.time.length && append_collapsed(&document->meta.time, datetime, 1, 60))
+        if (has_attribute(attributes, AT_DATETIME) && !document->meta.time.length &&
+            append_collapsed(&document->meta.time, value_of(attributes, AT_DATETIME), 1, 60))
             return -1;
         break;
     case TAG_H1:
@@ -131,7 +145,7 @@ static int read_start_tag(Search *s, SearchedTag tag, const Attributes *attribut
     }
     if (kind.flags & IS_RAW) {
         s->raw = tag;
-        s->raw_is_json = span_is(attributes->values[AT_TYPE], "application/ld+json");
+        s->raw_is_json = span_is(value_of(attributes, AT_TYPE), "application/ld+json");
         return 0;
     }
     if (kind.flags & IS_BLOCK && end_block(s))
@@ -143,23 +157,9 @@ static int read_start_tag(Search *s, SearchedTag tag, const Attributes *attribut
     return push(s, tag, attributes);
 }
 
-int search_start_tag(Search *s, uint8_t tag, const char *html, const Attribute *given, uint32_t count,
-                     int is_self_closing) {
-    static const Attributes NONE;
+int search_start_tag(Search *s, uint8_t tag, const Attributes *attributes) {
     s->is_full |= s->steps > MAX_STEPS;
-    if (s->is_full)
-        return 0;
-    if (!count && !is_self_closing)
-        return read_start_tag(s, (SearchedTag)tag, &NONE);
-    Attributes attributes = NONE;
-    for (uint32_t i = 0; i < count; i++) {
-        AttributeName name = given[i].name;
-        Span value = attributes.values[name] = (Span){html + given[i].at, html + given[i].end};
-        if ((name == AT_NAME || name == AT_PROPERTY || name == AT_HTTP_EQUIV) && !attributes.key.at)
-            attributes.key = value;
-    }
-    attributes.is_self_closing = is_self_closing;
-    return read_start_tag(s, (SearchedTag)tag, &attributes);
+    return s->is_full ? 0 : read_start_tag(s, (SearchedTag)tag, attributes);
 }
 
 /* The document */

@@ -13,12 +13,6 @@ typedef struct {
     uint16_t class_count;
 } Open;
 
-typedef struct {
-    Span values[ATTRIBUTES];
-    Span key; /* of a <meta>: its name, property or http-equiv, whichever comes first */
-    int is_self_closing;
-} Attributes;
-
 /* A class that has been read, and what its words are: lists repeat them. */
 enum { WORDED = 64 };
 typedef struct {
