@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from lycosa.frontier.queue import BLOCK_ENTRIES
 from lycosa.frontier.rules import FrontierRules
 from lycosa.model import WAITS, Kind, Lease, OutcomeKind, Settlement
-from lycosa.policy.politeness import MAX_RUN, MAX_UNSENT_RUN, MIN_TOP_UP, UNSENT_BEFORE_RUN, Pace
+from lycosa.policy.politeness import MAX_RUN, MAX_UNSENT_RUN, UNSENT_BEFORE_RUN, Pace, top_up_length
 
 from .stage import FakeClock, OpenFrontier, Stage, page, rules_read
 
@@ -16,6 +16,7 @@ REFUSED, FAILED, READ, STORED = OutcomeKind.REFUSED, OutcomeKind.FAILED, Outcome
 NO_PAUSE = Pace(min_delay_seconds=0.0, delay_factor=0.0)
 QUICK = 0.001
 MANY = 3 * MAX_RUN
+TOP_UP = top_up_length(MAX_RUN)
 
 
 def paths(leases: list[Lease]) -> list[str]:
@@ -97,11 +98,11 @@ class RunsContract:
 
     async def test_a_run_is_topped_up_when_enough_of_it_is_settled(self, quick: Stage) -> None:
         run = await quick.take()
-        await settle_all(quick, run[: MIN_TOP_UP - 1])
+        await settle_all(quick, run[: TOP_UP - 1])
         assert await quick.take() == []
-        await settle_all(quick, run[MIN_TOP_UP - 1 : MIN_TOP_UP])
+        await settle_all(quick, run[TOP_UP - 1 : TOP_UP])
         more = await quick.take()
-        assert paths(more) == [f"{number:03}" for number in range(MAX_RUN, MAX_RUN + MIN_TOP_UP)]
+        assert paths(more) == [f"{number:03}" for number in range(MAX_RUN, MAX_RUN + TOP_UP)]
         assert quick.frontier.counts().leased == MAX_RUN
 
     async def test_a_pause_ends_the_topping_up(self, quick: Stage) -> None:
@@ -129,7 +130,7 @@ class RunsContract:
 
     async def test_what_is_better_comes_with_the_next_leases(self, quick: Stage) -> None:
         run = await quick.take()
-        await settle_all(quick, run[:MIN_TOP_UP], discovered=[page("a/best", priority=9)])
+        await settle_all(quick, run[:TOP_UP], discovered=[page("a/best", priority=9)])
         assert paths(await quick.take())[0] == "best"
 
     async def test_a_run_may_be_settled_in_any_order(self, quick: Stage) -> None:
@@ -192,7 +193,7 @@ class RunsContract:
         self, open_frontier: OpenFrontier, clock: FakeClock
     ) -> None:
         stage = await self.quick_with(open_frontier, clock, connections_per_host={"a": 3})
-        assert len(await stage.take()) == MAX_RUN + 2 * MIN_TOP_UP
+        assert len(await stage.take()) == MAX_RUN + 2 * TOP_UP
 
     # ---- going back
 

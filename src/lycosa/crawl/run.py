@@ -9,20 +9,21 @@ from lycosa.model import WAITS, Lease
 
 # Leases that wait longer are given back: their host got slow, and what is better may have been found meanwhile.
 MAX_WAIT_SECONDS = 5.0
-# Pages that may be read while the next is on its way.
-READ_AHEAD = 2
-# A host that has so many leases left need not wait for what is to be settled.
-PLENTY = 16
+# Pages that may be read while the next is on its way: as many as come while one waits to be recognised with others.
+READ_AHEAD = 8
+# A host that has such a part of its leases left need not wait for what is to be settled.
+PLENTY_PART = 3
 
 
 class HostRun:
     """Leases that were not begun, in the order in which they came, and visits that were."""
 
-    __slots__ = ("_connections", "asking", "host", "latest", "leases", "unheard", "visiting")
+    __slots__ = ("_connections", "_length", "asking", "host", "latest", "leases", "unheard", "visiting")
 
     def __init__(self, host: str, connections: int) -> None:
         self.host = host
         self._connections = connections
+        self._length = 0  # of those that were not begun when the last of them came
         self.leases: deque[tuple[Lease, float]] = deque()  # and when they came
         self.latest: asyncio.Task[None] | None = None  # the visit that was begun last
         self.asking = 0  # visits that have no answer yet
@@ -31,6 +32,7 @@ class HostRun:
 
     def add(self, lease: Lease, now: float) -> None:
         self.leases.append((lease, now))
+        self._length = len(self.leases)
 
     @property
     def is_closed(self) -> bool:
@@ -59,7 +61,7 @@ class HostRun:
 
     @property
     def has_plenty(self) -> bool:
-        return len(self.leases) >= PLENTY
+        return 0 < self._length <= PLENTY_PART * len(self.leases)
 
     @property
     def is_over(self) -> bool:

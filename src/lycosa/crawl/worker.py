@@ -88,6 +88,7 @@ class Worker:
         self._told_at: dict[str, float] = {}  # why a host without pauses is to rest
         self._stalled: list[HostRun] = []  # that wait for those to be settled
         self._news = asyncio.Event()
+        self._gathering: asyncio.TimerHandle | None = None  # of what is to be committed
         self._room = asyncio.Event()
         self._is_cut_off = False
         self._prefetched: set[str] = set()
@@ -266,8 +267,8 @@ class Worker:
         """Something is to be committed: now, or with what follows soon, if its host does not wait for that."""
         if not run.has_plenty:
             self._news.set()
-        elif len(self._pending) == 1:
-            asyncio.get_running_loop().call_later(GATHER_SECONDS, self._news.set)
+        elif self._gathering is None:
+            self._gathering = asyncio.get_running_loop().call_later(GATHER_SECONDS, self._news.set)
 
     async def _commit_forever(self, group: asyncio.TaskGroup) -> None:
         """One group at a time: while one is synced and settled, the next gathers."""
@@ -275,6 +276,9 @@ class Worker:
             await self._news.wait()
             # Nothing is awaited between these lines: what is added after the swap rings anew.
             self._news.clear()
+            if self._gathering:
+                self._gathering.cancel()
+                self._gathering = None
             ended, self._pending = self._pending, []
             if not ended:
                 continue

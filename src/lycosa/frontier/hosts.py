@@ -25,7 +25,7 @@ from lycosa.frontier.spacing import Spacing
 from lycosa.frontier.tables import HOSTS, PARKED, POISONED, WAITING, Batch, Tables
 from lycosa.model import MAX_DOUBT, Settlement
 from lycosa.policy.balance import turn_of
-from lycosa.policy.politeness import MIN_TOP_UP, delay_seconds, run_length, slowed_seconds
+from lycosa.policy.politeness import delay_seconds, run_length, slowed_seconds, top_up_length
 
 CACHED_HOSTS = 20_000
 # A host that rests longer than this leaves memory until it is due.
@@ -347,7 +347,8 @@ class HostTable:
         """A host of which leases are out stands ready for more, where it keeps no pause and few are left."""
         # Anew: what ended may have brought a pause, or something better.
         host.standing = 0
-        few = self.run_length(host) - MIN_TOP_UP
+        length = self.run_length(host)
+        few = length - top_up_length(length)
         has_more = len(host.leased) < host.record.queued and not self._should_make_room(host)
         if has_more and len(host.leased) <= few and self.may_follow_at_once(host):
             self._stand(host)

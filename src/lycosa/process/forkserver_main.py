@@ -6,6 +6,7 @@ workers share its memory. It has no thread of its own, opens nothing, and leaves
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import signal
@@ -16,17 +17,31 @@ from typing import NoReturn
 from lycosa.process.forkserver import BIRTH, DEATH, FORK, NEWS
 from lycosa.process.worker_main import MakeWorker, run
 
+# What glibc is told, by the numbers it has for it: one arena for all threads (those of the tables hold what the others
+# let go of), and what is large comes from the kernel and goes back there. Left to itself it learns from the first
+# column that is let go of to keep the next; a worker had 74 MB for that, and no page takes longer without.
+_ALLOCATION = {-8: 1, -3: 1024 * 1024, -1: 4 * 1024 * 1024}  # M_ARENA_MAX, M_MMAP_THRESHOLD, M_TRIM_THRESHOLD
+
 
 def serve_forks(control: socket.socket, make_worker: MakeWorker) -> NoReturn:
     """Fork a worker whenever asked to over this socket."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, lambda *_: _report_deaths(control))
+    _keep_little()
     gc.freeze()
     while True:
         message, fds, _, _ = socket.recv_fds(control, len(FORK), 4)
         if message != FORK:
             os._exit(0)
         _fork(control, fds, make_worker)
+
+
+def _keep_little() -> None:
+    """Have workers hold no more memory than they use; other C libraries are left as they are."""
+    tell = getattr(ctypes.CDLL(None), "mallopt", None)
+    if tell is not None:
+        for option, value in _ALLOCATION.items():
+            tell(option, value)
 
 
 def _fork(control: socket.socket, fds: list[int], make_worker: MakeWorker) -> None:

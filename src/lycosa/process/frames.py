@@ -1,7 +1,7 @@
 """How messages travel between the supervisor and its workers: length-prefixed msgpack over a Unix socket.
 
-Messages sent in the same turn of the event loop travel in one frame, so that thousands of visits cost few
-system calls. This file knows how messages travel, not what they mean.
+Messages sent in the same turn of the event loop travel in one frame, and those that are in no hurry wait for them a
+moment, so that thousands of visits cost few system calls. This file knows how messages travel, not what they mean.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from lycosa.errors import BackendLost
 from lycosa.process.messages import Orders, Reply, Request
 
 MAX_FRAME_BYTES = 256 * 1024 * 1024
+# How long a message that is in no hurry waits for others: to wake the other side costs more than to answer it.
+GATHER_SECONDS = 0.005
 
 
 class CallFrame(msgspec.Struct, frozen=True, array_like=True):
@@ -41,6 +43,8 @@ class _Frames(asyncio.Protocol):
         self._decode = decode
         self._buffer = bytearray()
         self._gathered: list[bytes] = []
+        self._leaving: asyncio.Handle | None = None  # what is gathered, now or soon
+        self._is_urgent = False
         self._transport: asyncio.Transport | None = None
         self.closed = asyncio.get_running_loop().create_future()
 
@@ -72,15 +76,20 @@ class _Frames(asyncio.Protocol):
         if not self.closed.done():
             self.closed.set_result(None)
 
-    def send(self, message: Any) -> None:
+    def send(self, message: Any, *, is_urgent: bool = True) -> None:
         # Encoded here, not when the frame goes out: what cannot be encoded fails its sender and nobody else.
-        encoded = _encode(message)
-        if not self._gathered:
-            asyncio.get_running_loop().call_soon(self._flush)
-        self._gathered.append(encoded)
+        self._gathered.append(_encode(message))
+        if self._is_urgent or (self._leaving and not is_urgent):
+            return
+        if self._leaving:
+            self._leaving.cancel()
+        loop = asyncio.get_running_loop()
+        self._leaving = loop.call_soon(self._flush) if is_urgent else loop.call_later(GATHER_SECONDS, self._flush)
+        self._is_urgent = is_urgent
 
     def _flush(self) -> None:
         gathered, self._gathered = self._gathered, []
+        self._leaving, self._is_urgent = None, False
         if self._transport and not self._transport.is_closing():
             # A msgpack array of 32-bit length, so that the parts need not be encoded once more as a whole.
             frame = b"".join((b"\xdd", len(gathered).to_bytes(4), *gathered))
@@ -113,11 +122,12 @@ class CallClient(_Frames):
                 waiter.set_exception(BackendLost("the supervisor is gone"))
         self._open.clear()
 
-    async def call(self, request: Request) -> Reply:
+    async def call(self, request: Request, *, is_urgent: bool = True) -> Reply:
+        """What the supervisor says to this. What is not urgent may wait a moment for more that is asked."""
         if self.closed.done():
             raise BackendLost("the supervisor is gone")
         number = next(self._numbers)
-        self.send(CallFrame(number, request))
+        self.send(CallFrame(number, request), is_urgent=is_urgent)
         waiter: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._open[number] = waiter
         return await waiter

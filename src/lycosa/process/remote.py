@@ -74,7 +74,8 @@ class RemoteDispatcher:
         return reply.notes
 
     async def recognise(self, digest: bytes, url: str, token: int, signature: bytes) -> tuple[str, Placement]:
-        reply = await self._client.call(Recognise(digest, url, token, signature))
+        # The host is asked for its next page meanwhile, or rests.
+        reply = await self._client.call(Recognise(digest, url, token, signature), is_urgent=False)
         assert isinstance(reply, Recognised)
         return reply.original, reply.placement
 

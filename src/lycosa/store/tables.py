@@ -95,7 +95,7 @@ _STATISTICS = ["fetched_at", "outcome", "status", "depth", "warc_offset"]
 
 # What a buffered row takes beside its texts: 33 fields; a link: two strings and three references.
 _ROW_BYTES, _LINK_BYTES = 2_000, 200
-MAX_BUFFER_BYTES = 32 * 1024 * 1024
+MAX_BUFFER_BYTES = 16 * 1024 * 1024
 
 
 class RowBatch(NamedTuple):
