@@ -22,6 +22,7 @@ EXTENSIONS = [
     "lycosa.url._native",
     "lycosa.site._native",
     "lycosa.policy._native",
+    "lycosa.process._native",
 ]
 LOUD = "stay EMPTY on every page"
 
