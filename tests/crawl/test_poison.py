@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -19,7 +18,7 @@ import pytest
 from lycosa.frontier.view import open_rocks_view
 from lycosa.model import OutcomeKind
 from lycosa.ports import NoWatchdog
-from lycosa.process.watchdog import BIG_BODY_BYTES, KernelWatchdog, Slot
+from lycosa.process.watchdog import BIG_BODY_BYTES, Slot
 from lycosa.simweb import HandWeb
 
 from .command import Ended, crawl
@@ -128,20 +127,6 @@ def test_a_slot_is_shared_with_a_child_and_outlives_it() -> None:
     child = subprocess.run([sys.executable, "-c", code], pass_fds=[slot.fd], stderr=subprocess.DEVNULL, check=False)
     assert child.returncode == -signal.SIGABRT
     assert slot.read() == 1 << 60
-    slot.close()
-
-
-def test_what_was_read_is_read_no_more() -> None:
-    slot = Slot()
-    watchdog = KernelWatchdog(slot, 60.0, 1 << 30)
-    before = resource.getrlimit(resource.RLIMIT_DATA)
-    with watchdog(17, BIG_BODY_BYTES):
-        assert slot.read() == 17
-        assert resource.getrlimit(resource.RLIMIT_DATA) != before
-        assert signal.getitimer(signal.ITIMER_PROF)[0] > 0
-    assert slot.read() == 0
-    assert resource.getrlimit(resource.RLIMIT_DATA) == before
-    assert signal.getitimer(signal.ITIMER_PROF)[0] == 0
     slot.close()
 
 

@@ -43,15 +43,15 @@ class Slot:
         os.close(self.fd)
 
 
-class Reading(Protocol):
-    """What is being read; whatever takes longer than it may ends the process, by SIGPROF."""
+class TimeLimit(Protocol):
+    """Is told what is being read; whatever takes longer than it may ends the process, by SIGPROF."""
 
     def begin(self, token: int, /) -> None: ...
 
     def end(self) -> None: ...
 
 
-class TimedReading:
+class TimerPerPage:
     """With a timer for each page."""
 
     def __init__(self, slot: Slot, max_seconds: float) -> None:
@@ -68,34 +68,34 @@ class TimedReading:
         self._slot.write(0)
 
 
-def _find_compiled_reading() -> Callable[[int, float], Reading] | None:
+def _find_compiled_timer() -> Callable[[int, float], TimeLimit] | None:
     try:
-        from lycosa.process._native import Reading as compiled
+        from lycosa.process._native import OneTimer as compiled
     except ImportError:  # not built: the kernel is asked twice for each page
         return None
     return compiled
 
 
-compiled_reading = _find_compiled_reading()
+compiled_timer = _find_compiled_timer()
 
 
-def reading(slot: Slot, max_seconds: float) -> Reading:
+def time_limit(slot: Slot, max_seconds: float) -> TimeLimit:
     """With one timer for all pages, which takes a quarter longer at most; or, where nothing is built, one for each."""
-    return compiled_reading(slot.fd, max_seconds) if compiled_reading else TimedReading(slot, max_seconds)
+    return compiled_timer(slot.fd, max_seconds) if compiled_timer else TimerPerPage(slot, max_seconds)
 
 
 class KernelWatchdog:
     """Tells what is read, and limits CPU time (by SIGPROF, which ends the process) and memory (by giving no more)."""
 
     def __init__(self, slot: Slot, max_seconds: float, max_bytes: int) -> None:
-        self._reading = reading(slot, max_seconds)
+        self._time_limit = time_limit(slot, max_seconds)
         self._max_bytes = max_bytes
         self._is_bounded = False
         self._limits = resource.getrlimit(resource.RLIMIT_DATA)
         self._size = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
 
     def __call__(self, token: int, body_bytes: int) -> Self:
-        self._reading.begin(token)
+        self._time_limit.begin(token)
         if body_bytes >= BIG_BODY_BYTES:
             self._bound()
         return self
@@ -104,7 +104,7 @@ class KernelWatchdog:
         return
 
     def __exit__(self, *raised: object) -> None:
-        self._reading.end()
+        self._time_limit.end()
         if self._is_bounded:
             self._is_bounded = False
             resource.setrlimit(resource.RLIMIT_DATA, self._limits)
