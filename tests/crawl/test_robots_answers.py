@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 
+from lycosa.robots.parse import MAX_ROBOTS_BYTES
 from lycosa.simweb import HandWeb, ServedExchange
 
 from .conftest import HandCrawl
@@ -56,6 +57,18 @@ async def test_an_answer_that_never_comes_means_that_nothing_is_allowed(web: Han
     web.behave("http://a.test/robots.txt", say_nothing)
     assert await crawl(seed, first_byte_seconds=0.2, fetch_seconds=0.5) == {seed: "refused"}
     assert paths(web) == []
+
+
+@pytest.mark.parametrize("is_allowed", [True, False])
+async def test_half_a_rule_at_the_limit_of_what_is_read_is_none(
+    web: HandWeb, crawl: HandCrawl, *, is_allowed: bool
+) -> None:
+    start, cut = ("", "\nDisallow: /") if is_allowed else ("Disallow: /", "\nAllow: /")
+    head = f"User-agent: *\n{start}\n#"
+    padding = "x" * (MAX_ROBOTS_BYTES - len(head) - len(cut))
+    web.robots("a.test", f"{head}{padding}{cut}secret/page\n")
+    seed = web.page("http://a.test/", page())
+    assert await crawl(seed) == {seed: "stored" if is_allowed else "refused"}
 
 
 _RULES = b"User-agent: *\nAllow: /\n" + b"# nothing to see here\n" * 200 + b"Disallow: /\n"

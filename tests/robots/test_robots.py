@@ -142,6 +142,18 @@ def test_a_long_utf_16_file_is_cut_between_lines() -> None:
     assert parse_robots(body, "lycosa").rules == ((False, "/x"),)
 
 
+def test_a_long_utf_16_file_has_no_half_of_a_line_whose_letters_look_like_line_ends() -> None:
+    # One byte of U+0A05 is that of a line feed.
+    body = ("User-agent: *\n" + "Disallow: /\u0a05\u0a05\u0a05x\n" * 40_000).encode("utf-16")
+    assert len(body) > MAX_ROBOTS_BYTES
+    assert parse_robots(body, "lycosa").rules == ((False, "/%E0%A8%85%E0%A8%85%E0%A8%85x"),)
+
+
+def test_a_star_and_white_space_that_is_not_ascii_names_somebody_else() -> None:
+    assert allows("User-agent: *\u00a0\nDisallow: /", "/")
+    assert not allows("User-agent: *\t x\nDisallow: /", "/")
+
+
 def test_only_ascii_white_space_is_trimmed() -> None:
     assert parse_robots("User-agent: *\nDisallow:\t /x\u00a0 \f".encode(), "lycosa").rules == ((False, "/x%C2%A0"),)
 

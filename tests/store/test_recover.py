@@ -16,6 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
+from lycosa.audit.files import records_of, rows_of, uncounted_records
+from lycosa.audit.report import AuditReport
 from lycosa.errors import BackendLost
 from lycosa.model import Links, OutcomeKind, Page, Visit
 from lycosa.settings import Settings
@@ -120,6 +122,21 @@ async def test_a_torn_row_is_dropped_and_its_record_kept(folder: CrawlFolder) ->
     (warc,) = folder.warc_files()
     with warc.open("rb") as stream:
         assert sum(record.rec_type == "response" for record in ArchiveIterator(stream)) == ROWS
+
+
+async def test_records_whose_rows_never_came_to_the_disk_are_no_findings_of_an_audit(folder: CrawlFolder) -> None:
+    await crash(folder)
+    (journal,) = folder.journals()
+    os.truncate(journal, journal.stat().st_size - 1)
+    run_recover(folder)
+    report = AuditReport()
+    rows = {(row.warc_file, row.warc_offset) for row in rows_of(folder, report)}
+    left = {(file, offset) for _, file, offset in uncounted_records(folder)}
+    kept = {(record.file, record.offset) for record in records_of(folder, report)}
+    assert len(rows) == ROWS - 1
+    assert len(kept) == ROWS
+    assert kept <= rows | left
+    assert not rows & left
 
 
 async def test_a_visit_without_a_record_is_kept(folder: CrawlFolder) -> None:

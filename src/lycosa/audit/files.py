@@ -16,7 +16,7 @@ from fastwarc.warc import ArchiveIterator, WarcRecordType
 from lycosa.audit.report import AuditReport, Rule
 from lycosa.model import Failure
 from lycosa.store.folder import CrawlFolder
-from lycosa.store.logbook import RowsLeft, events
+from lycosa.store.logbook import RecordsLeft, RowsLeft, events
 
 _GZIP = 31
 _STEP = 256 * 1024
@@ -113,7 +113,7 @@ def uncounted_records(folder: CrawlFolder) -> list[Place]:
     found: list[Place] = []
     for seat in (folder, *folder.seats()):
         for event in events(seat):
-            if isinstance(event, RowsLeft):
+            if isinstance(event, RowsLeft | RecordsLeft):
                 found += [(folder, file, offset) for file, offset in event.records]
     return found
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import os
 import sys
 from collections.abc import Collection, Sequence
 
 from lycosa.cli.commands import COMMANDS
+from lycosa.cli.printing import silence
 from lycosa.errors import BackendLost, LycosaError, SettingsError
 from lycosa.version import VERSION
 
 EXIT_BACKEND_LOST = 1
 EXIT_BAD_SETTINGS = 2
 EXIT_INCOMPLETE = 3
+# What files may not be, and what disks may lack: everybody knows what that means, and no traceback says it better.
+_NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
+_NOT_POSSIBLE = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 
 def make_parser(wanted: Collection[str] = COMMANDS) -> argparse.ArgumentParser:
@@ -62,13 +67,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"lycosa: {error}", file=sys.stderr)
         return EXIT_INCOMPLETE
     except BrokenPipeError:
-        from lycosa.cli.printing import silence
-
         # Whoever read our output (head, less) has seen enough.
         silence(sys.stdout)
         return 0
     except KeyboardInterrupt:
         return 130
+    except OSError as error:
+        if error.errno not in (*_NOT_ALLOWED, *_NOT_POSSIBLE):
+            raise
+        # It may be the output itself that has no room.
+        silence(sys.stdout)
+        print(f"lycosa: {error.filename or 'the output'}: {error.strerror}", file=sys.stderr)
+        return EXIT_BAD_SETTINGS if error.errno in _NOT_ALLOWED else EXIT_BACKEND_LOST
 
 
 if __name__ == "__main__":

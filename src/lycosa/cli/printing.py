@@ -77,7 +77,12 @@ def console() -> Console:
     """Where people read: colours on a terminal, plain text into a file or a pipe."""
     from rich.console import Console
 
-    return Console(highlight=False, markup=False, soft_wrap=True, emoji=False)
+    class Output(Console):
+        def on_broken_pipe(self) -> None:
+            # Not the end of the program with an exit code of 1: whoever read this has seen enough.
+            raise BrokenPipeError
+
+    return Output(highlight=False, markup=False, soft_wrap=True, emoji=False)
 
 
 def print_facts(facts: Iterable[tuple[str, object]], *, indent: str = "") -> None:

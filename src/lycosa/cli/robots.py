@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
 
 async def _fetch(settings: Settings, url: ParsedUrl) -> _Found:
     from lycosa.clock import steady_clock
-    from lycosa.robots.parse import MAX_ROBOTS_BYTES
+    from lycosa.robots.parse import FETCHED_ROBOTS_BYTES
     from lycosa.robots.verdict import reliable_status
     from lycosa.url.canonical import ParsedUrl, parse
     from lycosa.wiring.worker import make_fetcher
@@ -95,7 +95,7 @@ async def _fetch(settings: Settings, url: ParsedUrl) -> _Found:
     at = f"{url.origin}/robots.txt"
     try:
         for _ in range(MAX_REDIRECTS + 1):
-            response = await fetcher.fetch(at, max_body_bytes=MAX_ROBOTS_BYTES)
+            response = await fetcher.fetch(at, max_body_bytes=FETCHED_ROBOTS_BYTES)
             if not (response.is_redirect and response.header("location")):
                 cut = f", cut by {response.truncated}" if response.truncated else ""
                 return _Found(at, reliable_status(response), response.body, f"status {response.status}{cut}")

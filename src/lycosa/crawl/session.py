@@ -316,12 +316,13 @@ class Session:
 
     def _joined(self, seeds: Sequence[ParsedUrl]) -> str:
         """Which crawl further seeds join, and by which settings; empty if there are none, or no crawl."""
-        known = [seed.url for seed in self.folder.read_seeds()]
+        # Not a list to look in: of 200,000 seeds each would be compared with each.
+        known = dict.fromkeys(seed.url for seed in self.folder.read_seeds())
         new = [seed.url for seed in seeds if seed.url not in known]
         before = settings_before(self.folder)
         if not known or not new or before is None or self.folder.seat:
             return ""
-        return joining(self.folder, new, known, before, self.settings)
+        return joining(self.folder, new, list(known), before, self.settings)
 
     def _widen(self, mending: Mending, before: Reach | None) -> None:
         """Take in what an earlier run left out, if its settings were others."""

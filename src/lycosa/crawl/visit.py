@@ -52,7 +52,7 @@ from lycosa.policy.ban import challenge_in
 from lycosa.ports import Dispatcher, Fetcher, Watchdog
 from lycosa.render.renderer import PageRenderer
 from lycosa.robots.cache import RobotsCache
-from lycosa.robots.parse import MAX_ROBOTS_BYTES
+from lycosa.robots.parse import FETCHED_ROBOTS_BYTES
 from lycosa.robots.usage import Usage, refused, usage_in_headers
 from lycosa.site.judge import SiteJudge
 
@@ -332,7 +332,7 @@ class Visitor:
             self._fetcher.look_again(target.host)
         try:
             address = await self._address(lease)
-            response = await self._fetcher.fetch(target.url, address=address, max_body_bytes=MAX_ROBOTS_BYTES)
+            response = await self._fetcher.fetch(target.url, address=address, max_body_bytes=FETCHED_ROBOTS_BYTES)
         except PlaceRefused:
             # Nobody there has any; the pages themselves are told why they are refused.
             return Read(None, [], self._robots_cache.gave_up(origin, self._clock()))

@@ -17,7 +17,7 @@ from lycosa.errors import VisitError
 from lycosa.ports import Dispatcher, Fetcher
 from lycosa.robots.cache import Ruling
 from lycosa.robots.match import RobotsMatcher
-from lycosa.robots.parse import MAX_ROBOTS_BYTES
+from lycosa.robots.parse import FETCHED_ROBOTS_BYTES
 from lycosa.robots.verdict import RobotsRecord, reliable_status, robots_verdict
 from lycosa.url.canonical import ParsedUrl, Rejection, parse
 
@@ -90,7 +90,7 @@ class RobotsElsewhere:
         url, status, body = f"{origin}/robots.txt", None, b""
         try:
             for _ in range(MAX_REDIRECTS + 1):
-                response = await self._fetcher.fetch(url, max_body_bytes=MAX_ROBOTS_BYTES)
+                response = await self._fetcher.fetch(url, max_body_bytes=FETCHED_ROBOTS_BYTES)
                 location = response.header("location")
                 if not (response.is_redirect and location):
                     status, body = reliable_status(response), response.body

@@ -13,6 +13,8 @@ Rule = tuple[bool, str]
 
 # RFC 9309 2.5 asks for at least 500 KiB.
 MAX_ROBOTS_BYTES = 512 * 1024
+# What is asked for: one byte more than is read tells that the last line may have been cut.
+FETCHED_ROBOTS_BYTES = MAX_ROBOTS_BYTES + 1
 # Google's limit: eight times the longest URL that Internet Explorer knew. The rest of a longer line is ignored.
 MAX_LINE_CHARACTERS = 2083 * 8 - 1
 # Lines tried one by one when a rule stands in a file more than once.
@@ -114,7 +116,7 @@ def line_of(body: bytes, agent: str, rule: Rule) -> int:
 
 
 def _group_named(value: str, token: str, own: _Group, everyone: _Group) -> _Group | None:
-    if value == "*" or (value[:1] == "*" and value[1:2].isspace()):
+    if value == "*" or (value[:1] == "*" and value[1:2] in _BLANK):
         return everyone
     return own if is_agent_named(value, token) else None
 
@@ -170,8 +172,8 @@ def _hear_usage(groups: list[_Group], key: str, value: str) -> None:
 def _text_of(body: bytes) -> str:
     """The text, without byte order mark, without the partial last line past the limit, without NULs."""
     if len(body) > MAX_ROBOTS_BYTES:
-        body = body[:MAX_ROBOTS_BYTES]
-        body = body[: max(body.rfind(b"\n"), body.rfind(b"\r")) + 1]
+        text = _text_of(body[:MAX_ROBOTS_BYTES])
+        return text[: max(text.rfind("\n"), text.rfind("\r")) + 1]
     if body.startswith((b"\xff\xfe", b"\xfe\xff")):
         return body.decode("utf-16", "replace").replace("\0", "")
     for mark in (b"\xef\xbb\xbf", b"\xef\xbb", b"\xef"):  # Google skips the partial ones too.

@@ -49,6 +49,12 @@ class RowsLeft(msgspec.Struct, frozen=True, tag_field="what", tag="left"):
     records: list[tuple[str, int]] = []
 
 
+class RecordsLeft(msgspec.Struct, frozen=True, tag_field="what", tag="records left"):
+    """WARC records whose rows never were on disk, by file and offset: their visits did not count, and were repeated."""
+
+    records: list[tuple[str, int]]
+
+
 class RowsMissing(msgspec.Struct, frozen=True, tag_field="what", tag="missing"):
     """Rows that the counters know and the tables do not have, by outcome, and that cannot be asked for again."""
 
@@ -63,7 +69,7 @@ class Incident(msgspec.Struct, frozen=True, tag_field="what", tag="incident"):
     sentence: str
 
 
-Event = Begun | PartKept | PartLost | RowsLeft | RowsMissing | Incident
+Event = Begun | PartKept | PartLost | RowsLeft | RecordsLeft | RowsMissing | Incident
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Event).decode

@@ -16,9 +16,9 @@ from lycosa.settings import Settings
 from lycosa.store.files import SyncFailed, closed, sync_folder
 from lycosa.store.folder import PARQUET, CrawlFolder
 from lycosa.store.journal import JournalRow, is_done, name_of, read_rows
-from lycosa.store.logbook import RowsLeft, events, note
+from lycosa.store.logbook import RecordsLeft, RowsLeft, events, note
 from lycosa.store.parts import part_kept
-from lycosa.store.record import RecordLost, complete_visit, read_record
+from lycosa.store.record import RecordLost, complete_visit, members, read_record
 from lycosa.store.repair import Repair, repair_file
 
 # Reads a page again from its response, as the visit did; must not raise.
@@ -124,7 +124,10 @@ def _recover(
 ) -> Recovery:
     for part in found.parts:
         part.unlink(missing_ok=True)
-    vouched = _known_records(found.journals, settings)
+    last = _last_records(found.journals)
+    _note_records_left(folder, found.warcs, last)
+    # Without fsync a journal may have reached the disk before the records did, so it vouches for nothing.
+    vouched = last if settings.durability == "power" else {}
     recovery = Recovery([repair_file(path, vouched.get(closed(path).name, 0)) for path in found.warcs])
     for journal in found.journals:
         if not is_done(folder, journal):
@@ -135,18 +138,26 @@ def _recover(
     return recovery
 
 
-def _known_records(journals: Sequence[Path], settings: Settings) -> dict[str, int]:
-    """Per WARC file the last record that a journal vouches for: only what follows needs to be looked at.
+def _last_records(journals: Sequence[Path]) -> dict[str, int]:
+    """Per WARC file the last record that a row names: only what follows needs to be looked at."""
+    last: dict[str, int] = {}
+    for journal in journals:
+        for row in read_rows(journal):
+            file, offset = row.visit.warc_file, row.visit.warc_offset
+            last[file] = max(last.get(file, 0), offset)
+    return last
 
-    Without fsync a journal may have reached the disk before the records did, so it vouches for nothing.
-    """
-    known: dict[str, int] = {}
-    if settings.durability == "power":
-        for journal in journals:
-            for row in read_rows(journal):
-                file, offset = row.visit.warc_file, row.visit.warc_offset
-                known[file] = max(known.get(file, 0), offset)
-    return known
+
+def _note_records_left(folder: CrawlFolder, warcs: Sequence[Path], last: Mapping[str, int]) -> None:
+    """Records come to the disk before their rows do: those without one are told apart from lost rows later."""
+    for path in warcs:
+        file = closed(path).name
+        if not last.get(file):
+            continue
+        with path.open("rb") as stream:
+            _, *behind = [member.offset for member in members(stream, last[file])] or [0]
+        if behind:
+            note(folder, RecordsLeft([(file, offset) for offset in behind]))
 
 
 class _Again(NamedTuple):
