@@ -14,7 +14,17 @@ def test_the_compiled_loop_signs_as_the_arrays_do(text: str) -> None:
     assert signature.signature_of(text) == signature.signature_of_arrays(text)
 
 
-@pytest.mark.parametrize("text", ["中文 𠀀字 " * 9000, "plain words, many of them; " * 3000, "a b", "é", "x" * 100])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "中文 𠀀字 " * 9000,
+        "plain words, many of them; " * 3000,
+        "a b",
+        "é",
+        "x" * 100,
+        *("y" * length + " é" for length in range(61, 68)),
+    ],
+)
 def test_and_on_long_and_short_texts(text: str) -> None:
     assert signature.signature_of(text) == signature.signature_of_arrays(text)
 

@@ -13,16 +13,32 @@ enum { BANDS = 7, ROWS_PER_BAND = 6, ROWS = BANDS * ROWS_PER_BAND, SLOTS = 2048,
 typedef struct {
     uint64_t *tokens;
     size_t count;
-    uint64_t sum, power, before;
+    uint64_t sum, before, power;
+    size_t place; /* of the next unit within its token */
 } Tokens;
+
+/* Of the base, by the place of a unit: nothing is multiplied that waits for another product. */
+enum { POWERS = 64 };
+static uint64_t powers[POWERS];
+
+static void powers_prepare(void) {
+    powers[0] = 1;
+    for (int place = 1; place < POWERS; place++)
+        powers[place] = powers[place - 1] * BASE;
+}
+
+/* Past the table: apart, so that nobody waits for it who has no token of so many units. */
+__attribute__((noinline)) static uint64_t next_power(uint64_t power) { return power * BASE; }
 
 /* One more UTF-16 unit: a code of 0 separates, an odd one begins a token. Without branches, since where scripts without
  * spaces begin a token no processor can guess: that halves what Chinese costs. */
 static inline void step(Tokens *tokens, uint64_t code) {
     uint64_t begins = (code != 0) & ((tokens->before == 0) | (code & 1)), goes_on = begins - 1;
+    size_t place = tokens->place & goes_on & (0 - (uint64_t)(code != 0));
+    tokens->power = __builtin_expect(place < POWERS, 1) ? powers[place] : next_power(tokens->power);
     tokens->count += begins;
-    tokens->sum = (tokens->sum & goes_on) + code * ((tokens->power & goes_on) | begins);
-    tokens->power = ((tokens->power & goes_on) | begins) * BASE;
+    tokens->sum = (tokens->sum & goes_on) + code * tokens->power;
+    tokens->place = place + 1;
     tokens->before = code;
     /* What stands before the first token is written before the first place. */
     tokens->tokens[tokens->count] = tokens->sum;
@@ -61,15 +77,22 @@ static inline uint64_t mixed(uint64_t number) {
     return number ^ (number >> 31);
 }
 
-static inline void keep_smallest(uint64_t *kept, uint64_t number) {
-    if (number < *kept)
-        *kept = number;
-}
+/* Of every bin the smallest number: narrow bins for the sketch, wide ones for the bands. No shingle is as large as NONE,
+ * nor, but for the very largest, as NO_SHINGLE. */
+typedef struct {
+    uint32_t slots[SLOTS];
+    uint64_t rows[ROWS];
+    int has_largest; /* the last slot has a shingle that is NO_SHINGLE by chance */
+} Smallest;
+#define NO_SHINGLE UINT32_MAX
 
-/* Of every bin the smallest number: narrow bins for the sketch, wide ones for the bands. */
-static void smallest(const Tokens *tokens, const uint64_t *factors, uint64_t *slots, uint64_t *rows) {
-    memset(slots, 0xFF, SLOTS * sizeof *slots);
-    memset(rows, 0xFF, ROWS * sizeof *rows);
+static void smallest(const Tokens *tokens, const uint64_t *factors, Smallest *found) {
+    uint64_t starts[ROWS];
+    memset(found, 0xFF, sizeof *found);
+    found->has_largest = 0;
+    for (uint64_t row = 0; row < ROWS; row++)
+        starts[row] = ((row + 1) << 32) / ROWS;
+    starts[ROWS - 1] = NONE;
     /* A text of one or two tokens has one shingle, filled up with zeros. */
     size_t count = tokens->count < 3 ? 1 : tokens->count - 2;
     for (const uint64_t *token = tokens->tokens + 1, *end = token + count; token < end; token++) {
@@ -77,18 +100,26 @@ static void smallest(const Tokens *tokens, const uint64_t *factors, uint64_t *sl
         number ^= number >> 32;
         uint64_t shingle = number * factors[3] >> 32, row = shingle * ROWS >> 32;
         /* Rows start at whole numbers, so the last of one may belong to the next. */
-        if (row + 1 < ROWS && shingle >= ((row + 1) << 32) / ROWS)
-            row++;
-        keep_smallest(&slots[shingle >> SLOT_SHIFT], shingle);
-        keep_smallest(&rows[row], shingle);
+        row += shingle >= starts[row];
+        uint32_t *slot = &found->slots[shingle >> SLOT_SHIFT];
+        *slot = (uint32_t)shingle < *slot ? (uint32_t)shingle : *slot;
+        found->rows[row] = shingle < found->rows[row] ? shingle : found->rows[row];
+        found->has_largest |= shingle == NO_SHINGLE;
     }
 }
 
-static void write_sketch(const uint64_t *slots, unsigned char *sketch) {
-    memset(sketch, 0, SLOTS / 4);
-    for (int slot = 0; slot < SLOTS; slot++)
-        if (slots[slot] != NONE)
-            sketch[slot / 4] |= (unsigned char)(1 + ((slots[slot] & 1023) * 3 >> 10)) << (slot % 4 * 2);
+/* By the lowest bits, which being the smallest says nothing about: two bits for each slot. */
+static void write_sketch(const Smallest *found, unsigned char *sketch) {
+    unsigned char thirds[SLOTS];
+    for (int slot = 0; slot < SLOTS; slot++) {
+        uint32_t shingle = found->slots[slot];
+        thirds[slot] = (unsigned char)((1 + ((shingle & 1023) * 3 >> 10)) & (0 - (uint32_t)(shingle != NO_SHINGLE)));
+    }
+    if (found->has_largest && found->slots[SLOTS - 1] == NO_SHINGLE)
+        thirds[SLOTS - 1] = 3;
+    for (int at = 0; at < SLOTS / 4; at++)
+        sketch[at] = (unsigned char)(thirds[4 * at] | thirds[4 * at + 1] << 2 | thirds[4 * at + 2] << 4 |
+                                     thirds[4 * at + 3] << 6);
 }
 
 static void write_bands(const uint64_t *rows, const uint64_t *columns, const uint8_t *donors, unsigned char *bands) {
@@ -113,7 +144,7 @@ static PyObject *sign(PyObject *Py_UNUSED(module), PyObject *arguments) {
         return NULL;
     /* At most one token for each unit, one place before the first and two zeros behind the last. */
     size_t places = (size_t)PyUnicode_GET_LENGTH(text) * (PyUnicode_KIND(text) == PyUnicode_4BYTE_KIND ? 2 : 1) + 3;
-    Tokens tokens = {PyMem_RawMalloc(places * sizeof(uint64_t)), 0, 0, 1, 0};
+    Tokens tokens = {.tokens = PyMem_RawMalloc(places * sizeof(uint64_t))};
     if (codes.len != UNITS * 8 || factors.len != 4 * 8 || columns.len != ROWS_PER_BAND * 8 || donors.len != ROWS * ROWS) {
         PyErr_SetString(PyExc_ValueError, "tables of another size");
     } else if (!tokens.tokens) {
@@ -122,11 +153,11 @@ static PyObject *sign(PyObject *Py_UNUSED(module), PyObject *arguments) {
         result = Py_BuildValue("(yyy)", "", "", "");
     } else {
         tokens.tokens[tokens.count + 1] = tokens.tokens[tokens.count + 2] = 0;
-        uint64_t slots[SLOTS], rows[ROWS];
+        Smallest found;
         unsigned char sketch[SLOTS / 4], bands[BANDS * 8];
-        smallest(&tokens, factors.buf, slots, rows);
-        write_sketch(slots, sketch);
-        write_bands(rows, columns.buf, donors.buf, bands);
+        smallest(&tokens, factors.buf, &found);
+        write_sketch(&found, sketch);
+        write_bands(found.rows, columns.buf, donors.buf, bands);
         result = Py_BuildValue(
             "(y#y#y#)", (char *)(tokens.tokens + 1), (Py_ssize_t)(tokens.count * sizeof *tokens.tokens), (char *)bands,
             (Py_ssize_t)sizeof bands, (char *)sketch, (Py_ssize_t)sizeof sketch);
@@ -145,4 +176,7 @@ static PyMethodDef METHODS[] = {
 };
 static struct PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, "_native", NULL, 0, METHODS, NULL, NULL, NULL, NULL};
 
-PyMODINIT_FUNC PyInit__native(void) { return PyModule_Create(&MODULE); }
+PyMODINIT_FUNC PyInit__native(void) {
+    powers_prepare();
+    return PyModule_Create(&MODULE);
+}

@@ -1,5 +1,8 @@
 /* Growing buffers, and UTF-8: of Python's texts, and whether bytes are. */
 #include "text.h"
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 int buffer_reserve(Buffer *buffer, size_t more) {
     size_t needed = buffer->length + more;
@@ -69,18 +72,39 @@ static size_t utf8_length(const unsigned char *c, size_t left) {
     return is_short || is_long ? 0 : 4;
 }
 
+/* Where there is a character that is not ASCII, or fewer than are looked at together. */
+static inline const char *skip_ascii(const char *at, const char *end) {
+#ifdef __SSE2__
+    while (end - at >= 64) {
+        __m128i seen = _mm_setzero_si128();
+        for (int i = 0; i < 4; i++)
+            seen = _mm_or_si128(seen, _mm_loadu_si128((const __m128i *)(const void *)(at + 16 * i)));
+        if (_mm_movemask_epi8(seen))
+            break;
+        at += 64;
+    }
+    while (end - at >= 16) {
+        unsigned mask = (unsigned)_mm_movemask_epi8(_mm_loadu_si128((const __m128i *)(const void *)at));
+        if (mask)
+            return at + __builtin_ctz(mask);
+        at += 16;
+    }
+#else
+    for (uint64_t word; end - at >= (ptrdiff_t)sizeof word; at += sizeof word) {
+        memcpy(&word, at, sizeof word);
+        if (word & 0x8080808080808080u)
+            break;
+    }
+#endif
+    return at;
+}
+
 int is_utf8(const char *at, size_t length) {
     const char *end = at + length;
     while (at < end) {
-        uint64_t words[4];
         /* Most of a page is ASCII. */
-        while (end - at >= (ptrdiff_t)sizeof words) {
-            memcpy(words, at, sizeof words);
-            if ((words[0] | words[1] | words[2] | words[3]) & 0x8080808080808080u)
-                break;
-            at += sizeof words;
-        }
-        for (int i = 0; i < 32 && at < end; i++) {
+        at = skip_ascii(at, end);
+        for (int i = 0; i < 16 && at < end; i++) {
             size_t step = utf8_length((const unsigned char *)at, (size_t)(end - at));
             if (!step)
                 return 0;

@@ -70,6 +70,24 @@ static inline const char *name_end(const char *at, const char *end) {
     return at;
 }
 
+/* Where a tag's name ends. */
+static inline const char *tag_name_end(const char *at, const char *end) {
+#ifdef __SSE2__
+    /* Nearly all end within sixteen characters, and how many they are need not be guessed. */
+    if (end - at >= 16) {
+        __m128i text = _mm_loadu_si128((const __m128i *)(const void *)at), space = _mm_set1_epi8(' ');
+        __m128i ends = _mm_or_si128(_mm_cmpeq_epi8(text, _mm_set1_epi8('>')), _mm_cmpeq_epi8(text, _mm_set1_epi8('/')));
+        /* Control characters are looked at below. */
+        ends = _mm_or_si128(ends, _mm_cmpeq_epi8(_mm_max_epu8(text, space), space));
+        unsigned mask = (unsigned)_mm_movemask_epi8(ends);
+        at += mask ? __builtin_ctz(mask) : 16;
+    }
+#endif
+    while (at < end && !is_kind(at, ENDS_TAG_NAME))
+        at++;
+    return at;
+}
+
 /* One attribute, from the beginning of its name; gives what comes after it, NULL where the text ends first. */
 static inline const char *read_attribute(const char *at, const char *end, Span *name, Span *value) {
     *name = (Span){at, name_end(at, end)};
@@ -220,10 +238,8 @@ static TokenKind read_declaration(Tokens *tokens) {
 
 /* Gives whether there was a tag; at the end of the text there may be none. */
 static int read_tag(Tokens *tokens, const char *name, int is_end) {
-    const char *at = name, *end = tokens->end;
+    const char *end = tokens->end, *at = tag_name_end(name, end);
     Tag *tag = &tokens->tag;
-    while (at < end && !is_kind(at, ENDS_TAG_NAME))
-        at++;
     tag->name = name_of_tag(name, (size_t)(at - name), end);
     tag->written = (Span){name, at};
     tag->attribute_count = 0;

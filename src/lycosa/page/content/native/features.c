@@ -212,13 +212,24 @@ static Kin *kin_of(KinTable *table, uint32_t key, uint32_t block) {
     return kin;
 }
 
+/* Some characters from all over a text; all of a short one, eight at a time. */
 static uint32_t text_key(const Document *document, const Block *block) {
-    uint32_t hash = HASH_START, length = block->end - block->start;
+    enum { WORD = 8, CHARS = 24 };
+    uint32_t length = block->end - block->start;
     const char *at = document->text.bytes + block->start;
-    uint32_t step = length > 24 ? length / 24 : 1;
-    for (uint32_t i = 0; i < length; i += step)
-        hash = hash_step(hash, (unsigned char)at[i]);
-    return hash_step(hash, length);
+    if (length < WORD || length >= 2 * CHARS) {
+        uint32_t hash = HASH_START, step = length > CHARS ? length / CHARS : 1;
+        for (uint32_t i = 0; i < length; i += step)
+            hash = hash_step(hash, (unsigned char)at[i]);
+        return hash_step(hash, length);
+    }
+    uint64_t hash = length, word;
+    for (uint32_t i = 0; i < length; i += WORD) {
+        memcpy(&word, at + (i + WORD <= length ? i : length - WORD), WORD);
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 32;
+    }
+    return (uint32_t)hash;
 }
 
 static uint32_t kin_key(const Document *document, const Block *block, int which) {

@@ -49,6 +49,19 @@ static int add_windows(Windows *windows, const Buffer *text) {
     return 0;
 }
 
+/* As in `add_windows`, but by powers of 31, so that no letter waits for those before it. */
+static uint32_t hash_window(const char *letters, uint32_t count) {
+    static const uint32_t POWERS[WINDOW] = {
+        3886143071u, 3450495425u, 3297894943u, 1353309697u, 3784433119u, 1507551809u, 3789408671u, 4001564289u,
+        129082719u, 2498015937u, 4098453791u, 2487512833u, 1742810335u, 887503681u, 28629151u, 923521u,
+        29791u, 961u, 31u, 1u,
+    };
+    uint32_t hash = 0;
+    for (uint32_t i = 0; i < WINDOW; i++)
+        hash += POWERS[i] * (unsigned char)letters[i];
+    return count < WINDOW ? 0 : hash;
+}
+
 static uint8_t look_up(const Windows *windows, int is_short, uint32_t hash) {
     if (!windows->bits)
         return NO_HINT;
@@ -72,10 +85,12 @@ int match_hints(const Document *document, uint8_t *in_body, uint8_t *in_descript
     for (size_t b = 0; !failed && b < document->block_count; b++) {
         const Block *block = &document->blocks[b];
         const char *text = document->text.bytes;
-        char letters[WINDOW];
-        uint32_t count = read_letters(text + block->start, text + block->end, letters, WINDOW), hash = 0;
-        for (uint32_t i = 0; i < count; i++)
-            hash = hash * 31 + (unsigned char)letters[i];
+        char letters[WINDOW] = {0};
+        uint32_t count = 0, hash = 0;
+        if (body.bits || description.bits) {
+            count = read_letters(text + block->start, text + block->end, letters, WINDOW);
+            hash = hash_window(letters, count);
+        }
         in_body[b * step] = look_up(&body, count < WINDOW, hash);
         in_description[b * step] = look_up(&description, count < WINDOW, hash);
     }
