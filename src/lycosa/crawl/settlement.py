@@ -43,7 +43,7 @@ from lycosa.outcome import (
 from lycosa.policy.politeness import is_host_trouble
 from lycosa.policy.retry import may_pass, retry_after_seconds
 from lycosa.site.judge import Learnt
-from lycosa.store.warc import base32
+from lycosa.store.digest import base32
 
 NOT_MODIFIED, FORBIDDEN = 304, 403
 # Trouble on the way may pass; what the server said wrong, it will say again.
