@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 from random import Random
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lycosa.store import tables
 from lycosa.store.digest import plain_base32, plain_digests, plain_record
 
 native = pytest.importorskip("lycosa.store._native")
@@ -64,3 +66,24 @@ def test_what_cannot_be_written_is_refused() -> None:
             native.base32(digest)
     with pytest.raises(TypeError):
         native.digests("text", b"", b"")
+
+
+VALUES = st.lists(st.text(st.characters(exclude_categories=["Cs"])) | st.sampled_from(["", "a", "nofollow"]))
+
+
+@given(VALUES, st.sampled_from([pa.string(), pa.dictionary(pa.int32(), pa.string())]), st.booleans())
+def test_a_column_is_that_of_arrow(values: list[str], kind: pa.DataType, is_one_missing: bool) -> None:
+    texts = [*values, None] if is_one_missing else values
+    made, expected = tables._array(texts, kind), pa.array(texts, kind)
+    made.validate(full=True)
+    assert made.type == expected.type
+    assert made.equals(expected)
+    assert made.to_pylist() == texts
+
+
+def test_what_is_no_column_of_texts_is_left_to_arrow() -> None:
+    for values in ([1], ["a", b"b"], "text", None, ["a", 1.5]):
+        assert native.text_column(values) is None
+    assert native.text_column(("é", "")) == (b"\0\0\0\0\2\0\0\0\2\0\0\0", "é".encode())
+    with pytest.raises(UnicodeEncodeError):
+        native.text_column(["\ud800"])

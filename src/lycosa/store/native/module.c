@@ -1,8 +1,6 @@
-/* The compiled parts of writing WARC records: digests, and a record as bytes. The twin of digest.py; what stands in
- * the header of a record is decided in warc.py. */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-
+/* The compiled parts of keeping a page: digests, a record as bytes (the twin of digest.py; what stands in the header of
+ * a record is decided in warc.py), and the texts of a column (for tables.py, where Arrow finds the same). */
+#include "column.h"
 #include "sha1.h"
 
 enum { BASE32_LETTERS = 32 };
@@ -98,6 +96,7 @@ static PyMethodDef METHODS[] = {
     {"base32", base32, METH_O, "base32(digest) -> 32 letters"},
     {"digests", digests, METH_VARARGS, "digests(body, head, raw) -> those of the body, and of head and raw"},
     {"record", record, METH_VARARGS, "record(fields, digest, head, body) -> a WARC record"},
+    {"text_column", text_column, METH_O, "text_column(texts) -> ends and bytes; None if there is anything but texts"},
     {NULL, NULL, 0, NULL},
 };
 static PyModuleDef_Slot SLOTS[] = {{Py_mod_exec, fill}, {0, NULL}};
