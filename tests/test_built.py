@@ -22,7 +22,9 @@ EXTENSIONS = [
     "lycosa.url._native",
     "lycosa.site._native",
     "lycosa.policy._native",
+    "lycosa.fetch._native",
     "lycosa.process._native",
+    "lycosa.store._native",
 ]
 LOUD = "stay EMPTY on every page"
 

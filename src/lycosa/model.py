@@ -408,6 +408,7 @@ class Response(msgspec.Struct, frozen=True):
     connect_seconds: float = 0.0  # 0: over a connection that was there
     request_body: bytes = b""
     rendering: Rendering | None = None
+    block_digest: bytes = b""  # of head and body as their record has them, if it was found with that of the body
 
     def header(self, name: str) -> str:
         """The first value of a header, or an empty string."""

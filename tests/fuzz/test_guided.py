@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from .exchanges import FETCH, STORE
 from .guided import MAX_BYTES, build_instrumented, corpus
 from .hrefs import LINKS
 from .sanitized import HOME, environment
@@ -72,3 +73,12 @@ def test_the_pages_to_begin_with_are_text() -> None:
     assert len(corpus()) >= 8
     for page in corpus():
         assert len(page.decode()) < MAX_BYTES
+
+
+def test_answers_records_and_columns_do_no_harm(tmp_path: Path) -> None:
+    built = []
+    for folder in (FETCH, STORE):
+        (place := tmp_path / folder.parent.name).mkdir()
+        built.append(str(build_instrumented(place, folder)))
+    said = run("exchanges", *built, "--inputs", str(INPUTS), "--seed", "1", "--seconds", "600")
+    assert said.startswith(f"{INPUTS:,} inputs")

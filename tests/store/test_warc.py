@@ -15,6 +15,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from lycosa.model import Response
 from lycosa.settings import Settings
+from lycosa.store.digest import base32
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.record import read_record, read_response, records
 from lycosa.store.warc import (
@@ -22,7 +23,6 @@ from lycosa.store.warc import (
     NOT_MODIFIED,
     Exchange,
     WarcWriter,
-    base32,
     date,
     microseconds,
     payload_digest,

@@ -43,7 +43,7 @@ from lycosa.outcome import (
 from lycosa.policy.politeness import is_host_trouble
 from lycosa.policy.retry import may_pass, retry_after_seconds
 from lycosa.site.judge import Learnt
-from lycosa.store.warc import base32
+from lycosa.store.digest import base32
 
 NOT_MODIFIED, FORBIDDEN = 304, 403
 # Trouble on the way may pass; what the server said wrong, it will say again.
@@ -61,6 +61,9 @@ _KINDS: dict[type[Settled], OutcomeKind] = {
     Failed: OutcomeKind.FAILED,
     Crashed: OutcomeKind.CRASHED,
 }
+# Told apart several times a page, and a union would be made anew each time.
+_PAGES = (Stored, Duplicate)
+_KEPT = (Stored, Duplicate, Unchanged)
 
 
 class Kept(NamedTuple):
@@ -78,7 +81,7 @@ def settlement_of(lease: Lease, outcome: Settled, learnt: Learnt) -> Settlement:
     """The one place where an outcome becomes frontier state."""
     response = response_of(outcome)
     # Only of what was kept: a page must not count as unchanged since an error or a redirect.
-    is_kept = isinstance(outcome, Stored | Duplicate | Unchanged) or (isinstance(outcome, Read) and outcome.digest)
+    is_kept = isinstance(outcome, _KEPT) or (isinstance(outcome, Read) and outcome.digest)
     facts = Settlement(
         token=lease.token,
         outcome=_KINDS[type(outcome)],
@@ -99,7 +102,7 @@ def settlement_of(lease: Lease, outcome: Settled, learnt: Learnt) -> Settlement:
         sent=response is None or response.protocol != "file",
         connect_seconds=response.connect_seconds if response else 0.0,
     )
-    if isinstance(outcome, Stored | Duplicate | Unchanged) and outcome.told:
+    if isinstance(outcome, _KEPT) and outcome.told:
         facts = msgspec.structs.replace(facts, told=list(outcome.told), listed=len(outcome.told))
     match outcome:
         case Stored():
@@ -158,7 +161,7 @@ def settlement_of(lease: Lease, outcome: Settled, learnt: Learnt) -> Settlement:
 
 def left_out_by(outcome: Settled, learnt: Learnt) -> list[tuple[Target, Refused]]:
     """Targets that a visit found and that are refused at once, each with the reason."""
-    if not isinstance(outcome, Stored | Duplicate) or not outcome.closed:
+    if not isinstance(outcome, _PAGES) or not outcome.closed:
         return learnt.left_out
     closed = [(target, Refused(Refusal.SCHEME, target.url.partition(":")[0])) for target in outcome.closed]
     return [*learnt.left_out, *closed]
@@ -234,7 +237,7 @@ def visit_row(lease: Lease, outcome: Settled, now: float) -> Kept:
         )
         if rendering := response.rendering:
             row = msgspec.structs.replace(row, rendered=rendering.end or "", render_cause=rendering.cause.value)
-    if not isinstance(outcome, Stored | Duplicate):
+    if not isinstance(outcome, _PAGES):
         return Kept(row, response, None, NO_LINKS, tag=tag)
     page = outcome.page
     if page.noindex:

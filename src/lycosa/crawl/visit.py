@@ -55,6 +55,7 @@ from lycosa.robots.cache import RobotsCache
 from lycosa.robots.parse import FETCHED_ROBOTS_BYTES
 from lycosa.robots.usage import Usage, refused, usage_in_headers
 from lycosa.site.judge import SiteJudge
+from lycosa.store.warc import digested
 
 if TYPE_CHECKING:
     from lycosa.topic.guide import Guide
@@ -202,7 +203,7 @@ class Visitor:
         if failure := _failure_of(response):
             return failure
         await answered()
-        digest = sha1(response.body, usedforsecurity=False).digest()
+        digest, response = digested(response)
         if (before := lease.validators) and before.digest == digest:
             return Unchanged(response)
         with self._watchdog(lease.token, len(response.body)):

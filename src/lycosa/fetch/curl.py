@@ -150,7 +150,7 @@ class _Slot:
 
     @property
     def raw_body(self) -> bytes:
-        raw = b"".join(self.chunks)
+        raw = self.chunks[0] if len(self.chunks) == 1 else b"".join(self.chunks)
         return raw if self.room >= 0 else raw[: self.max_bytes]
 
 
@@ -555,8 +555,9 @@ def _set_method(easy: pycurl.Curl, method: str, body: bytes) -> None:
 
 
 def _codings(head: ResponseHead) -> list[str]:
+    named = [value for name, value in head.headers if name == "content-encoding"]
     try:
-        return content_codings(value for name, value in head.headers if name == "content-encoding")
+        return content_codings(named) if named else []
     except VisitError:
         if head.is_success:
             raise

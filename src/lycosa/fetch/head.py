@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -11,6 +11,8 @@ from lycosa.errors import PlaceRefused, VisitError
 from lycosa.model import Failure, Refusal
 
 MAX_INTERIM = 10
+
+PlainHead = tuple[int, list[tuple[str, str]], bytes]
 
 # Narrower than any URL standard: whatever gets here was made canonical, and what libcurl might read otherwise
 # (user names, backslashes, percent signs in a host) is refused.
@@ -90,7 +92,25 @@ def request_head(where: Authority, lines: Sequence[bytes], method: str = "GET", 
     )
 
 
-def read_head(lines: Sequence[bytes], limits: HeadLimits) -> ResponseHead | None:
+def _find_compiled_head() -> Callable[[list[bytes], int, int, int], PlainHead | None] | None:
+    try:
+        from lycosa.fetch._native import plain_head as compiled
+    except ImportError:  # not built: plain heads are read as odd ones are
+        return None
+    return compiled
+
+
+compiled_head = _find_compiled_head()
+
+
+def read_head(lines: list[bytes], limits: HeadLimits) -> ResponseHead | None:
+    """The final head among the lines of an answer; None if it is not whole. Raises `VisitError` (HEADERS)."""
+    if compiled_head and (plain := compiled_head(lines, *limits)):
+        return ResponseHead(*plain, "http/1.1")
+    return any_head(lines, limits)
+
+
+def any_head(lines: Sequence[bytes], limits: HeadLimits) -> ResponseHead | None:
     """The final head among the lines of an answer, past interim responses and before trailers; None if it is not whole.
 
     Raises `VisitError` (HEADERS) for an answer that says too much.

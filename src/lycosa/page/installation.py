@@ -12,6 +12,8 @@ _SIGNATURES = "lycosa.dedupe._native"
 _LINKS = "lycosa.url._native"
 _SITES = "lycosa.site._native"
 _ORDER = "lycosa.policy._native"
+_HEADS = "lycosa.fetch._native"
+_RECORDS = "lycosa.store._native"
 _WATCH = "lycosa.process._native"
 _WITHOUT_READERS = (
     "content, comments, author and date stay EMPTY on every page,"
@@ -21,6 +23,8 @@ _WITHOUT_SIGNATURES = "near duplicates are looked for three times as slowly as t
 _WITHOUT_LINKS = "the links of pages are decided five times as slowly as they could be"
 _WITHOUT_SITES = "what pages say that others of their site do not is found ten times as slowly as it could be"
 _WITHOUT_ORDER = "--order best fetches pages in the order in which they are found"
+_WITHOUT_HEADS = "the heads of answers are read ten times as slowly as they could be"
+_WITHOUT_RECORDS = "the records of WARC files take a third more time to write"
 _WITHOUT_WATCH = "the kernel is asked four times a page to limit the time that it takes"
 _REMEDY = (
     "To have it whole, install a wheel, or a C compiler and Python's headers (apt-get install gcc python3-dev) and then"
@@ -33,6 +37,8 @@ _PARTS = {
     _LINKS: _WITHOUT_LINKS,
     _SITES: _WITHOUT_SITES,
     _ORDER: _WITHOUT_ORDER,
+    _HEADS: _WITHOUT_HEADS,
+    _RECORDS: _WITHOUT_RECORDS,
     _WATCH: _WITHOUT_WATCH,
 }
 

@@ -15,10 +15,12 @@ from functools import lru_cache
 from hashlib import sha1
 from typing import NamedTuple
 
+import msgspec
 from isal import isal_zlib
 
 from lycosa.model import Response
 from lycosa.settings import Settings
+from lycosa.store.digest import base32, digests, plain_record, record
 from lycosa.store.files import OPEN, AppendFile, FileNames, publish
 from lycosa.store.folder import WARC, CrawlFolder
 from lycosa.version import VERSION
@@ -39,8 +41,6 @@ _END = b"\r\n\r\n"
 # A reference costs about as many bytes as so short a payload.
 _MIN_REVISIT_BYTES = 512
 _MAX_PAYLOADS = 20_000
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
-_PAIRS = [first + second for first in _LETTERS for second in _LETTERS]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _CONTROL = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029]")
 _BLANK_LINES = re.compile(rb"(?:\r?\n){2,}")
@@ -90,6 +90,7 @@ class WarcWriter:
         # Full files, staged to their last byte.
         self._full: deque[AppendFile] = deque()
         self._payloads: dict[str, Payload] = {}
+        self._ids = _many_ids()
 
     def append(self, response: Response, fetched_at: float, body_digest: str = "") -> Location:
         """Buffer the records of one exchange; returns where the response or revisit record will lie.
@@ -98,22 +99,22 @@ class WarcWriter:
         """
         file = self._writable()
         at = microseconds(fetched_at)
+        about = Exchange(clean_uri(response.url), date(at), next(self._ids), next(self._ids))
         if is_headless(response):
-            record = plain_record(response, Exchange(clean_uri(response.url), date(at), *_record_ids()))
-            return Location(self._name, file.append(record), len(record))
-        about = Exchange(clean_uri(response.url), date(at), *_record_ids())
+            member = file_record(response, about)
+            return Location(self._name, file.append(member), len(member))
         digest = payload_digest(response, body_digest)
         may_be_shared = _may_be_shared(response)
         seen = self._seen(digest) if may_be_shared else None
-        record = response_record(response, about, digest, seen)
-        offset = file.append(record)
+        member = response_record(response, about, digest, seen)
+        offset = file.append(member)
         if may_be_shared and seen is None:
             self._remember(digest, Payload(response.url, at, self._name, offset))
         if response.request_head:
             file.append(request_record(response, about))
         for further in rendering_records(response, about):
             file.append(further)
-        return Location(self._name, offset, len(record))
+        return Location(self._name, offset, len(member))
 
     def stage(self) -> None:
         """Make everything appended so far part of the next `commit`."""
@@ -176,11 +177,11 @@ def response_record(response: Response, about: Exchange, digest: str, seen: Payl
         )
     if response.status == 304:
         profile = f"WARC-Profile: {NOT_MODIFIED}\r\nWARC-Refers-To-Target-URI: {about.uri}\r\n"
-        return _member(_fields(response, about, "revisit") + profile, head, response.raw_body)
+        return _member(_fields(response, about, "revisit") + profile, head, response.raw_body, response.block_digest)
     fields = _fields(response, about, "response") + f"WARC-Payload-Digest: {digest}\r\n"
     if response.truncated:
         fields += f"WARC-Truncated: {clean_value(response.truncated)}\r\n"
-    return _member(fields, head, response.raw_body)
+    return _member(fields, head, response.raw_body, response.block_digest)
 
 
 def request_record(response: Response, about: Exchange) -> bytes:
@@ -202,7 +203,7 @@ def rendering_records(response: Response, about: Exchange) -> Iterator[bytes]:
         return
     if rendering.html:
         fields = (
-            f"WARC-Type: conversion\r\nWARC-Record-ID: {_record_ids()[0]}\r\nWARC-Date: {about.date}\r\n"
+            f"WARC-Type: conversion\r\nWARC-Record-ID: {next(_many_ids())}\r\nWARC-Date: {about.date}\r\n"
             f"WARC-Target-URI: {about.uri}\r\nWARC-Refers-To: {about.response_id}\r\n"
             "Content-Type: text/html; charset=utf-8\r\n"
         )
@@ -215,7 +216,7 @@ def rendering_records(response: Response, about: Exchange) -> Iterator[bytes]:
 def _resource_record(resource: Response, about: Exchange) -> bytes:
     """What the body was, without its coding and its head: it has no row of its own to be found by."""
     fields = (
-        f"WARC-Type: resource\r\nWARC-Record-ID: {_record_ids()[0]}\r\n"
+        f"WARC-Type: resource\r\nWARC-Record-ID: {next(_many_ids())}\r\n"
         f"WARC-Date: {date(microseconds(resource.started_at))}\r\nWARC-Target-URI: {clean_uri(resource.url)}\r\n"
         f"WARC-Concurrent-To: {about.response_id}\r\n"
     )
@@ -242,7 +243,7 @@ def is_kept(response: Response) -> bool:
     return response.protocol not in HEADLESS or response.status == 200
 
 
-def plain_record(response: Response, about: Exchange) -> bytes:
+def file_record(response: Response, about: Exchange) -> bytes:
     """The resource record of a file that came by itself."""
     fields = (
         f"WARC-Type: resource\r\nWARC-Record-ID: {about.response_id}\r\nWARC-Date: {about.date}\r\n"
@@ -254,7 +255,7 @@ def plain_record(response: Response, about: Exchange) -> bytes:
 def warcinfo_record(file: str, user_agent: str, at: int) -> bytes:
     """The record at the head of a file: who wrote it, and how to read it."""
     fields = (
-        f"WARC-Type: warcinfo\r\nWARC-Record-ID: {_record_ids()[0]}\r\nWARC-Date: {date(at)}\r\n"
+        f"WARC-Type: warcinfo\r\nWARC-Record-ID: {next(_many_ids())}\r\nWARC-Date: {date(at)}\r\n"
         f"WARC-Filename: {file}\r\nContent-Type: application/warc-fields\r\n"
     )
     block = (
@@ -280,6 +281,12 @@ def response_head(response: Response) -> bytes:
     return head + _END
 
 
+def digested(response: Response) -> tuple[bytes, Response]:
+    """The SHA-1 of a body, and the response with that of its record: together they take hardly longer than one."""
+    digest, block_digest = digests(response.body, response_head(response), response.raw_body)
+    return digest, msgspec.structs.replace(response, block_digest=block_digest)
+
+
 def payload_digest(response: Response, body_digest: str = "") -> str:
     """The digest of the payload as it came: what a reader can check without knowing any content coding.
 
@@ -288,12 +295,6 @@ def payload_digest(response: Response, body_digest: str = "") -> str:
     if response.raw_body is response.body and len(body_digest) == 37 and body_digest.startswith("sha1:"):
         return body_digest
     return f"sha1:{base32(sha1(response.raw_body, usedforsecurity=False).digest())}"
-
-
-def base32(digest: bytes) -> str:
-    """A SHA-1 in base 32, two letters at a time: `base64.b32encode` takes 7 µs, this 2."""
-    number = int.from_bytes(digest, "big")
-    return "".join([_PAIRS[number >> shift & 1023] for shift in range(150, -1, -10)])
 
 
 def microseconds(at: float) -> int:
@@ -351,22 +352,27 @@ def _refers_to(seen: Payload) -> str:
     )
 
 
-def _member(fields: str, *block: bytes, level: int = _LEVEL) -> bytes:
-    size, digest = sum(map(len, block)), sha1(usedforsecurity=False)
-    for part in block:
-        digest.update(part)
-    fields += f"WARC-Block-Digest: sha1:{base32(digest.digest())}\r\nContent-Length: {size}\r\n"
-    header = f"WARC/1.1\r\n{fields}\r\n".encode("utf-8", "replace")
-    member: bytes = isal_zlib.compress(b"".join((header, *block, _END)), level, wbits=_GZIP)
+def _member(fields: str, head: bytes, body: bytes = b"", digest: bytes = b"", level: int = _LEVEL) -> bytes:
+    """A record as a gzip member; the digest is that of its block, of a head and a body."""
+    digest = digest or digests(b"", head, body)[1]
+    try:
+        content = record(fields, digest, head, body)
+    except UnicodeEncodeError:
+        # Half of a surrogate pair has no UTF-8 form.
+        content = plain_record(fields, digest, head, body)
+    member: bytes = isal_zlib.compress(content, level, wbits=_GZIP)
     return member
 
 
-def _record_ids() -> tuple[str, str]:
-    # From the system, not from `random`: forked workers would share its state, and so their ids.
-    # The marks of version 4 (random) and of the variant are set as RFC 9562 asks.
-    bits = os.urandom(32).hex()
-    return _urn(bits[:32]), _urn(bits[32:])
+def _many_ids() -> Iterator[str]:
+    """Ids of records, from the system and not from `random`: forked workers would share its state, and so their ids."""
+    while True:
+        # 64 at once: each call to the kernel takes a microsecond.
+        bits = os.urandom(1024).hex()
+        for at in range(0, 2048, 32):
+            yield _urn(bits[at : at + 32])
 
 
 def _urn(bits: str) -> str:
+    # The marks of version 4 (random) and of the variant are set as RFC 9562 asks.
     return f"<urn:uuid:{bits[:8]}-{bits[8:12]}-4{bits[13:16]}-a{bits[17:20]}-{bits[20:]}>"

@@ -10,7 +10,6 @@ import asyncio
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from hashlib import sha1
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
@@ -32,7 +31,7 @@ from lycosa.simweb import WebPlan
 from lycosa.site.judge import Learnt
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.tables import TablePart
-from lycosa.store.warc import WarcWriter
+from lycosa.store.warc import WarcWriter, digested
 from lycosa.wiring.worker import make_discovery, make_judge, page_parser
 
 _HTML = "text/html; charset=utf-8"
@@ -146,7 +145,7 @@ def groups(material: Recordings) -> Costs:
 
 
 def warc_member(material: Recordings) -> Costs:
-    pages = [(stored.response, stored.response.started_at) for _, stored in material.navigation.pages]
+    pages = [(digested(stored.response)[1], stored.response.started_at) for _, stored in material.navigation.pages]
     with _folder() as place:
         folder = CrawlFolder(place / "crawl")
         folder.create()
@@ -230,12 +229,12 @@ def _watched(work: Callable[..., Any], watch: _Watch) -> Callable[..., Any]:
 
 
 def settlement(material: Recordings) -> Costs:
-    """The digest of the body, and what the outcome means for the frontier."""
+    """The digests of body and record, and what the outcome means for the frontier."""
     pages = material.navigation.pages
 
     def work() -> None:
         for lease, stored in pages:
-            sha1(stored.response.body, usedforsecurity=False).digest()
+            digested(stored.response)
             settlement_of(lease, stored, Learnt())
 
     return _timed("digest, settlement", len(pages), work)
