@@ -293,6 +293,7 @@ class Settlement(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
     listed: int = 0  # of a sitemap or a feed: how many URLs it lists
     told: list[Target] = []  # of a feed that is a page: URLs of its host, most of them known, with what it says of them
     on_topic: bool = False
+    found: bytes = b""  # of what it discovered, what is in short (see `frontier.arrivals`): it comes before the rest
 
 
 class Placement(NamedTuple):

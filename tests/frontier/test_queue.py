@@ -22,11 +22,11 @@ from lycosa.frontier.entries import (
     readable_block,
     target_of,
 )
-from lycosa.frontier.queue import BLOCK_ENTRIES, MAX_MARKS, OTHERS_MARK, ROBOTS_MARK, HostQueue, Spot
+from lycosa.frontier.queue import BLOCK_ENTRIES, MAX_MARKS, OTHERS_MARK, ROBOTS_MARK, HostQueue, Spot, lane_mark
 from lycosa.frontier.records import HostRecord, Lane, block_key, encode, readable_host
 from lycosa.frontier.rules import RANKS, rank_of
 from lycosa.frontier.tables import QUEUE, Batch
-from lycosa.model import WAITS_LAST, Kind, Target
+from lycosa.model import WAITS_LAST, Kind, Target, origin_of
 
 from .stage import page, robots_for
 
@@ -55,8 +55,9 @@ class Stored:
     def push(self, *targets: Target) -> None:
         batch = Batch()
         for target in targets:
-            self.load(self.queue.tail_key(target, rank_of(target)))
-            self.queue.push(batch, self.queue.lane_for(target, rank_of(target)), [entry_of(target)])
+            mark = lane_mark(target, origin_of(target.url))
+            self.load(self.queue.tail_key(mark, rank_of(target)))
+            self.queue.push(batch, self.queue.lane_for(mark, rank_of(target)), [entry_of(target)])
         self.write(batch)
 
     def next_in(self, lane: Lane, *, is_last_first: bool = False) -> tuple[Spot, Target]:
@@ -142,7 +143,7 @@ def test_a_block_that_is_not_in_memory_has_no_next() -> None:
         key = stored.queue.head_key(lane, is_last_first=is_last_first)
         assert not stored.queue.has(key)
         assert stored.queue.next_in(lane, is_last_first=is_last_first) is None
-    assert stored.queue.tail_key(page("a/x"), lane.rank) == stored.queue.head_key(lane, is_last_first=True)
+    assert stored.queue.tail_key(lane.mark, lane.rank) == stored.queue.head_key(lane, is_last_first=True)
 
 
 @given(st.lists(st.integers(1, 3 * BLOCK_ENTRIES), min_size=1, max_size=4))
@@ -151,9 +152,9 @@ def test_entries_join_together_as_they_would_one_by_one(portions: list[int]) -> 
     for number, size in enumerate(portions):
         targets = [page(f"a/{number}/{each}") for each in range(size)]
         alone.push(*targets)
-        batch, rank = Batch(), rank_of(targets[0])
-        together.load(together.queue.tail_key(targets[0], rank))
-        together.queue.push(batch, together.queue.lane_for(targets[0], rank), [entry_of(each) for each in targets])
+        batch, rank, mark = Batch(), rank_of(targets[0]), lane_mark(targets[0], origin_of(targets[0].url))
+        together.load(together.queue.tail_key(mark, rank))
+        together.queue.push(batch, together.queue.lane_for(mark, rank), [entry_of(each) for each in targets])
         together.write(batch)
         assert (together.rows, together.record) == (alone.rows, alone.record)
 

@@ -80,7 +80,30 @@ def harmed(model: bytes, draw: random.Random) -> bytes:
     return bytes(data)
 
 
-def feed(page: Path, dedupe: Path, site: Path, seconds: float) -> int:
+def sort_in(native: Any, words: list[str], draw: random.Random) -> None:
+    """Targets as a message has them, whole or harmed, and the filter that knows them."""
+    from lycosa.frontier.arrivals import message_of
+    from lycosa.model import Target
+
+    marks = [draw.randbytes(8) for _ in words]
+    targets = [
+        Target(
+            f"http://a.test/{word}", "a.test", mark, depth=draw.choice([1, 300]), referrer=f"http://a.test/{word[:3]}"
+        )
+        for word, mark in zip(words, marks, strict=True)
+        if word.isprintable()
+    ]
+    message = message_of(targets)
+    store, patterns = bytearray(8 * draw.randrange(1, 9)), native.bloom_patterns(5, 6)
+    native.bloom_add(store, patterns, 1, marks)
+    assert all(native.bloom_has(store, patterns, 1, marks))
+    native.arriving([message], set(marks[::2]))
+    broken = harmed(message, draw)
+    native.named_in([broken])
+    native.arriving([message, broken], set(marks))
+
+
+def feed(page: Path, dedupe: Path, site: Path, frontier: Path, seconds: float) -> int:
     """Try inputs until the time is over; returns how many."""
     from lycosa.dedupe import signature
     from lycosa.model import RawLink
@@ -89,7 +112,7 @@ def feed(page: Path, dedupe: Path, site: Path, seconds: float) -> int:
     native, model_bytes = load(page), (HOME / "page/content/content.model").read_bytes()
     model = native.Model(model_bytes)
     signature.compiled_sign = load(dedupe).sign
-    notes = load(site)
+    notes, queues = load(site), load(frontier)
     lines, plain = LineMemory(notes.Lines), LineMemory(LineSets)
     draw, until, tried = random.Random(), time.monotonic() + seconds, 0
     while time.monotonic() < until:
@@ -106,6 +129,7 @@ def feed(page: Path, dedupe: Path, site: Path, seconds: float) -> int:
             notes.link_bits(
                 words, draw.choice(["", "/", "<"]), tuple(words[: draw.randrange(3)]), draw.choice([0, 9, 64])
             )
+            sort_in(queues, words, draw)
             if tried % 20 == 0:
                 native.Model(harmed(model_bytes, draw)).extract(text)
         except (UnicodeEncodeError, ValueError):
@@ -115,17 +139,19 @@ def feed(page: Path, dedupe: Path, site: Path, seconds: float) -> int:
 
 
 def main() -> int:
-    if len(sys.argv) == 5:
-        page, dedupe, site = map(Path, sys.argv[1:4])
-        print(f"{feed(page, dedupe, site, float(sys.argv[4])):,} inputs, no memory error")
+    if len(sys.argv) == 6:
+        page, dedupe, site, frontier = map(Path, sys.argv[1:5])
+        print(f"{feed(page, dedupe, site, frontier, float(sys.argv[5])):,} inputs, no memory error")
         return 0
     seconds = sys.argv[1] if len(sys.argv) > 1 else "30"
     with tempfile.TemporaryDirectory() as place:
-        page, dedupe, site = (Path(place, f"{name}.so") for name in ("page", "dedupe", "site"))
+        page, dedupe, site, frontier = (Path(place, f"{name}.so") for name in ("page", "dedupe", "site", "frontier"))
         build(page, *PAGE)
         build(dedupe, HOME / "dedupe/native")
         build(site, HOME / "site/native")
-        command = [sys.executable, "-m", "tests.fuzz.sanitized", str(page), str(dedupe), str(site), seconds]
+        build(frontier, HOME / "frontier/native")
+        places = [str(page), str(dedupe), str(site), str(frontier)]
+        command = [sys.executable, "-m", "tests.fuzz.sanitized", *places, seconds]
         return subprocess.run(command, env=environment(), cwd=HOME.parents[1], check=False).returncode
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from lycosa.frontier.arrivals import Group, arriving, named_in, others_of
 from lycosa.frontier.backlog import Backlog
 from lycosa.frontier.host import Host
 from lycosa.frontier.hosts import HostBatch, HostTable
@@ -16,6 +18,15 @@ from lycosa.frontier.records import encode
 from lycosa.frontier.rules import Which, host_of_origin, rank_of, visited_target
 from lycosa.frontier.tables import HISTORY, Tables
 from lycosa.model import Refusal, Target, origin_of
+
+
+class Prepared(NamedTuple):
+    """What a batch brings that is not known: the fingerprints of targets; and of messages all that is plain."""
+
+    fresh: set[bytes]
+    groups: list[Group]
+    marks: list[bytes]
+    others: list[Target]  # of messages, known or not
 
 
 @dataclass(eq=False, repr=False)
@@ -28,22 +39,45 @@ class Admission:
     _backlog: Backlog
     _ranking: Ranking
 
+    @property
+    def takes_all(self) -> bool:
+        """Whether targets are not looked at one by one, since queues have room for all and none has another class."""
+        return not self._max_queued and not self._ranking.has_classes
+
     async def prepare(
         self,
         batch: HostBatch,
         targets: Iterable[Target],
-        marked: Iterable[bytes] = (),
+        marked: Collection[bytes] = (),
         origins: Iterable[str] = (),
-    ) -> set[bytes]:
-        """Bring into memory what adding these takes. Returns which of the fingerprints are not known."""
-        found = list(targets)
-        asked = list(dict.fromkeys([*(mark for target in found if (mark := target.fingerprint)), *marked]))
+        messages: Sequence[bytes] = (),
+    ) -> Prepared:
+        """Bring into memory what adding these takes, and what is new in messages, if all are taken.
+
+        What is `marked` is for others to make known.
+        """
+        plain, others = named_in(messages)
+        found = [*others_of(others), *targets]
+        asked = list(dict.fromkeys([*plain, *(mark for target in found if (mark := target.fingerprint)), *marked]))
         known = await self._tables.known(asked) if asked else []
         fresh = {mark for mark, is_known in zip(asked, known, strict=True) if not is_known}
+        aside = fresh.intersection(marked)
+        fresh -= aside
+        groups, marks = arriving(messages, fresh)
+        fresh |= aside
         new = [target for target in found if not target.fingerprint or target.fingerprint in fresh]
-        await self._hosts.load([*{target.host: None for target in new}, *map(host_of_origin, origins)], batch)
+        hosts = [*(group[0] for group in groups), *(target.host for target in new), *map(host_of_origin, origins)]
+        await self._hosts.load(hosts, batch)
+        await self._backlog.load_tails_of(group[:3] for group in groups)
         await self._backlog.load_tails(new)
-        return fresh
+        return Prepared(fresh, groups, marks, found[: len(others)])
+
+    async def take_in(self, batch: HostBatch, prepared: Prepared, joining: list[Target]) -> int:
+        """What is new in messages joins its queues. Returns how many there were."""
+        batch.known.update(dict.fromkeys(prepared.marks, True))
+        self._backlog.counts["known"] += len(prepared.marks)
+        self._backlog.enqueue_groups(batch, prepared.groups)
+        return len(prepared.marks) + await self.add(batch, prepared.others, prepared.fresh, joining)
 
     async def rising(self, batch: HostBatch, risen: Sequence[Target], fresh: set[bytes]) -> list[Target]:
         """Those that are to join their queues once more, further ahead; brings into memory what that takes."""

@@ -6,16 +6,17 @@ What cannot be read is set aside where it is met, and the crawl goes on.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from lycosa.clock import Clock
+from lycosa.frontier.arrivals import Group
 from lycosa.frontier.entries import entry_under, length_of, mark_of, readable_block, target_of
 from lycosa.frontier.host import Host
 from lycosa.frontier.hosts import HostBatch, HostTable
-from lycosa.frontier.queue import ROBOTS_MARK, Spot
+from lycosa.frontier.queue import ROBOTS_MARK, Spot, lane_mark
 from lycosa.frontier.records import Lane, State, due_key, due_of, encode, readable_target
 from lycosa.frontier.rules import FIRST_RANK, FrontierRules, is_last_first, rank_of
 from lycosa.frontier.tables import DELAYED, POISONED, QUEUE, Tables
@@ -70,10 +71,15 @@ class Backlog:
         """The blocks that targets will join; their hosts are in memory."""
         # One of each origin and rank: the others join the same lane.
         several = {(origin_of(target.url), rank_of(target)): target for target in targets}
+        marked = ((target.host, lane_mark(target, origin), rank) for (origin, rank), target in several.items())
+        await self.load_tails_of(marked)
+
+    async def load_tails_of(self, lanes: Iterable[tuple[str, str, int]]) -> None:
+        """The same for whoever joins the lanes of these hosts, marks and ranks."""
         await self.load_blocks(
             (host, key)
-            for (_, rank), target in several.items()
-            if (key := (host := self._hosts.get(target.host)).queue.tail_key(target, rank))
+            for name, mark, rank in lanes
+            if (key := (host := self._hosts.get(name)).queue.tail_key(mark, rank))
         )
 
     async def load_heads(self, hosts: Iterable[Host], now: float) -> None:
@@ -130,23 +136,32 @@ class Backlog:
             origin, rank = url[:path_at] if path_at > 0 else url, rank_of(target)
             its = joining.get((origin, rank))
             if its is None:
-                its = joining[origin, rank] = self._joining(target, origin, rank)
+                mark = mark_of(origin, target.host)
+                its = self._joining(target.host, lane_mark(target, origin), mark, rank, [])
+                joining[origin, rank] = its
             its.entries.append(entry_under(target, origin, its.mark, rank))
-        for host, lane, _, entries, _ in joining.values():
+        self._join(batch, joining.values())
+
+    def enqueue_groups(self, batch: HostBatch, groups: Iterable[Group]) -> None:
+        """The same for targets that are entries already."""
+        self._join(batch, [self._joining(host, mark, mark, rank, entries) for host, mark, rank, entries in groups])
+
+    def _joining(self, name: str, lane: str, mark: str, rank: int, entries: list[bytes]) -> _Joining:
+        host = self._hosts.get(name)
+        was_closed = bool(host.record.parked) and host.reopens_at(host.closed(self._clock())) is not None
+        return _Joining(host, host.queue.lane_for(lane, rank), mark, entries, was_closed)
+
+    def _join(self, batch: HostBatch, joining: Collection[_Joining]) -> None:
+        for host, lane, _, entries, _ in joining:
             host.queue.push(batch, lane, entries)
             self._count_requisites(lane, len(entries))
-        for host, _, _, _, was_closed in joining.values():
+            self.counts["queued"] += len(entries)
+        for host, _, _, _, was_closed in joining:
             if was_closed and host.reopens_at(host.closed(self._clock())) is None:
                 # It need not wait for the robots.txt that all others of its host wait for.
                 self._hosts.unpark(batch, host, self._clock())
             self._hosts.wait(batch, host)
             batch.note(host)
-        self.counts["queued"] += len(targets)
-
-    def _joining(self, target: Target, origin: str, rank: int) -> _Joining:
-        host = self._hosts.get(target.host)
-        was_closed = bool(host.record.parked) and host.reopens_at(host.closed(self._clock())) is not None
-        return _Joining(host, host.queue.lane_for(target, rank), mark_of(origin, target.host), [], was_closed)
 
     def _count_requisites(self, lane: Lane, entries: int) -> None:
         if lane.rank == FIRST_RANK and lane.mark != ROBOTS_MARK:

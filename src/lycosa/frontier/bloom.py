@@ -10,10 +10,17 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import ceil, exp, log
 from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from struct import unpack
+
+try:
+    from lycosa.frontier import _native
+except ImportError:  # installed without a compiler
+    is_compiled = False
+else:
+    is_compiled = True
 
 WORD_BITS = 64
 _MASK = (1 << 64) - 1
@@ -110,6 +117,12 @@ class BloomFilter:
 
     def which_are_in(self, fingerprints: Sequence[bytes]) -> list[bool]:
         """`in` for each of them."""
+        if is_compiled:
+            return _native.bloom_has(self._words, self._pattern_bytes, self.words, list(fingerprints))
+        return self.which_are_in_by_values(fingerprints)
+
+    def which_are_in_by_values(self, fingerprints: Sequence[bytes]) -> list[bool]:
+        """The same without a compiler."""
         if self.words > 1:
             return [fingerprint in self for fingerprint in fingerprints]
         shift, store, patterns = self._index_bits, self._words, self._patterns
@@ -121,6 +134,13 @@ class BloomFilter:
 
     def add_each(self, fingerprints: Sequence[bytes]) -> None:
         """`add` for each of them."""
+        if is_compiled:
+            self.added += _native.bloom_add(self._words, self._pattern_bytes, self.words, list(fingerprints))
+        else:
+            self.add_each_by_values(fingerprints)
+
+    def add_each_by_values(self, fingerprints: Sequence[bytes]) -> None:
+        """The same without a compiler."""
         if self.words > 1:
             for fingerprint in fingerprints:
                 self.add(fingerprint)
@@ -148,6 +168,11 @@ class BloomFilter:
             np.bitwise_or.at(store, (mixed >> shift) % np.uint64(len(store)), patterns[mixed & mask])
             mixed += step
         self.added += len(mixed)
+
+    @cached_property
+    def _pattern_bytes(self) -> bytes:
+        """All patterns, for the compiled pass."""
+        return _native.bloom_patterns(self.hashes // self.words, self._index_bits)
 
     def to_bytes(self) -> bytes:
         """The bits, for `load`."""

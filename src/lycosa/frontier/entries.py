@@ -36,6 +36,7 @@ class Entry(msgspec.Struct, array_like=True, omit_defaults=True, frozen=True, gc
     promise: int = 0
 
 
+_NOTHING_UNUSUAL, _NOTHING_RARE = (0, 0, 0, 0, "", 0, 0, 0), (None, 0, None, 0)
 _MARKS = {"http": "", "https": "s"}
 _ARRAY, _HEADER_BYTES = b"\xdc", 3
 _encode = msgspec.msgpack.Encoder().encode
@@ -70,28 +71,29 @@ def entry_under(target: Target, origin: str, mark: str, rank: int) -> bytes:
     """The same for whoever knows its origin, the mark of that, and its rank."""
     url, referrer, priority = target.url, target.referrer, target.priority
     shared = _shared(url, referrer, len(origin)) if referrer.startswith(origin) else 0
-    return _encode(
-        Entry(
-            mark + url[len(origin) :],
-            target.fingerprint,
-            target.depth,
-            shared,
-            referrer[shared:] if shared else referrer,
-            int(target.kind),
-            # The class is the rank's, unless somebody asked for one that there is not.
-            0 if priority == 1 + MAX_PRIORITY - rank and rank else priority,
-            target.redirects,
-            target.attempt,
-            target.origin,
-            target.crashes,
-            target.visits,
-            target.deferred,
-            target.request,
-            target.steps,
-            target.listing,
-            target.promise,
-        )
+    usual = (
+        mark + url[len(origin) :],
+        target.fingerprint,
+        target.depth,
+        shared,
+        referrer[shared:] if shared else referrer,
     )
+    unusual = (
+        int(target.kind),
+        # The class is the rank's, unless somebody asked for one that there is not.
+        0 if priority == 1 + MAX_PRIORITY - rank and rank else priority,
+        target.redirects,
+        target.attempt,
+        target.origin,
+        target.crashes,
+        target.visits,
+        target.deferred,
+    )
+    rare = (target.request, target.steps, target.listing, target.promise)
+    # What stands last need not be said where it is as usual.
+    if rare != _NOTHING_RARE:
+        return _encode(usual + unusual + rare)
+    return _encode(usual + unusual if unusual != _NOTHING_UNUSUAL else usual)
 
 
 def _shared(url: str, referrer: str, origin_length: int) -> int:

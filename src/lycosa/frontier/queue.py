@@ -14,7 +14,7 @@ import msgspec
 from lycosa.frontier.entries import encode_block, length_of, longer_block, mark_of, readable_block
 from lycosa.frontier.records import HostRecord, Lane, block_key
 from lycosa.frontier.tables import QUEUE, Batch
-from lycosa.model import Kind, Target, origin_of
+from lycosa.model import Kind, Target
 
 BLOCK_ENTRIES = 16
 EMPTY_BLOCK = encode_block([])
@@ -22,6 +22,12 @@ EMPTY_BLOCK = encode_block([])
 MAX_MARKS = 16
 # Marks of no origin: robots.txt, which needs no permission; and all origins beyond those.
 ROBOTS_MARK, OTHERS_MARK = "!", "*"
+_ROBOTS = Kind.ROBOTS
+
+
+def lane_mark(target: Target, origin: str) -> str:
+    """The mark by which a target of this origin finds its lane."""
+    return ROBOTS_MARK if target.kind is _ROBOTS else mark_of(origin, target.host)
 
 
 class Spot:
@@ -93,9 +99,9 @@ class HostQueue:
                 return number
         return lane.end - 1 if is_last_first else lane.first
 
-    def tail_key(self, target: Target, rank: int) -> bytes | None:
-        """The block that a target might join, if it is not in memory; None if none is missing."""
-        lane = self._find(self._mark(target), rank)
+    def tail_key(self, mark: str, rank: int) -> bytes | None:
+        """The block that targets of a mark might join, if it is not in memory; None if none is missing."""
+        lane = self._find(self._lane_mark(mark), rank)
         if lane is None:
             return None
         key = self._key(lane, lane.end - 1)
@@ -139,9 +145,9 @@ class HostQueue:
 
     # ---- changing
 
-    def lane_for(self, target: Target, rank: int) -> Lane:
-        """The lane that a target joins. A new one is empty: something must be pushed before anything else is done."""
-        return self._find(mark := self._mark(target), rank) or self._new_lane(mark, rank)
+    def lane_for(self, mark: str, rank: int) -> Lane:
+        """The lane that targets join. A new one is empty: something must be pushed before anything else is done."""
+        return self._find(mark := self._lane_mark(mark), rank) or self._new_lane(mark, rank)
 
     def push(self, batch: Batch, lane: Lane, entries: Sequence[bytes]) -> None:
         """Entries join a lane, behind all others: however many they are, each block is written once."""
@@ -250,12 +256,10 @@ class HostQueue:
 
     # ---- lanes
 
-    def _mark(self, target: Target) -> str:
-        """The lane of a target, whatever its class."""
-        if target.kind is Kind.ROBOTS:
-            return ROBOTS_MARK
-        mark, lanes = mark_of(origin_of(target.url), self._record.name), self._record.lanes
-        if len(lanes) < MAX_MARKS or any(lane.mark == mark for lane in lanes):
+    def _lane_mark(self, mark: str) -> str:
+        """The mark of the lane for targets of a mark, whatever their class."""
+        lanes = self._record.lanes
+        if len(lanes) < MAX_MARKS or mark == ROBOTS_MARK or any(lane.mark == mark for lane in lanes):
             return mark
         return mark if len({lane.mark for lane in lanes}) < MAX_MARKS else OTHERS_MARK
 

@@ -55,6 +55,11 @@ class Ranking:
         self._max_queued = max_queued
         self._moves = moves
 
+    @property
+    def has_classes(self) -> bool:
+        """Whether any target may have another class than those who found it say."""
+        return self._classes is not None
+
     def settled(self, target: Target, settlement: Settlement) -> tuple[Settlement, list[Target]]:
         """A settlement with its discovered targets in their classes, and which of those have risen."""
         importance, outcome = self._importance, settlement.outcome

@@ -18,6 +18,7 @@ from itertools import count
 
 from lycosa.clock import Clock
 from lycosa.frontier.admission import Admission
+from lycosa.frontier.arrivals import message_of
 from lycosa.frontier.assignment import Assignment
 from lycosa.frontier.backlog import Backlog
 from lycosa.frontier.claims import Contents
@@ -111,11 +112,16 @@ class Scheduler:
         async with self._lock:
             batch = HostBatch()
             targets, risen = self._ranking.arrived(targets)
-            fresh = await self._admission.prepare(batch, targets)
+            messages = []
+            if self._admission.takes_all and not any(each.listing for each in targets):
+                messages, targets = [message_of(targets)], []
+            prepared = await self._admission.prepare(batch, targets, messages=messages)
+            fresh = prepared.fresh
             joining = await self._admission.rising(batch, risen, fresh)
             if told := [each for each in targets if each.listing and each.fingerprint not in fresh]:
                 await self._revisits.tell(batch, told, (), self._clock())
-            added = await self._admission.add(batch, targets, fresh, joining)
+            added = await self._admission.take_in(batch, prepared, joining)
+            added += await self._admission.add(batch, targets, fresh, joining)
             self._admission.join(batch, joining)
             written = self._write_any(batch)
         await written

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from lycosa.frontier.admission import Admission
+from lycosa.frontier.arrivals import in_full, in_short
 from lycosa.frontier.backlog import Backlog
 from lycosa.frontier.claims import Contents
 from lycosa.frontier.hosts import HostBatch, HostTable
@@ -55,7 +56,7 @@ class Settling:
 
     async def settle(self, batch: HostBatch, ended: list[Ended], now: float) -> None:
         ended, risen = self._ranked(ended)
-        fresh = await self._admission.prepare(
+        prepared = await self._admission.prepare(
             batch,
             [target for _, settlement in ended for target in settlement.discovered],
             [
@@ -63,7 +64,9 @@ class Settling:
                 *(target.fingerprint for _, settlement in ended for target, _ in settlement.left_out),
             ],
             [news.origin for held, settlement in ended if (news := _news_of(held, settlement, now))],
+            [settlement.found for _, settlement in ended if settlement.found],
         )
+        fresh = prepared.fresh
         await self._backlog.load_tails(
             replace(held.target, deferred=settlement.deferred) for held, settlement in ended if settlement.deferred
         )
@@ -75,6 +78,7 @@ class Settling:
             # All of them first: what one discovered must not take the place of another.
             if held.spot:
                 self._backlog.dequeue(batch, held.host, held.spot)
+        await self._admission.take_in(batch, prepared, joining)
         for held, settlement in ended:
             past = pasts.get(held.target.fingerprint)
             await self._settle(batch, held, settlement, now, fresh, joining, past)
@@ -85,6 +89,10 @@ class Settling:
 
     def _ranked(self, ended: list[Ended]) -> tuple[list[Ended], list[Target]]:
         """The same with what they discovered in its classes, and what waits and has risen."""
+        if self._admission.takes_all:
+            # What lists say of known URLs is for revisits; all else need not be looked at.
+            return [(held, in_full(each) if each.listed else in_short(each)) for held, each in ended], []
+        ended = [(held, in_full(settlement)) for held, settlement in ended]
         ranked = [(held, *self._ranking.settled(held.target, settlement)) for held, settlement in ended]
         visited = {held.target.fingerprint for held, _ in ended}
         risen = [target for _, _, its in ranked for target in its if target.fingerprint not in visited]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from lycosa.figures import WorkerFigures
+from lycosa.frontier.arrivals import in_short
 from lycosa.model import Lease, Placement, Settlement
 from lycosa.process.frames import CallClient
 from lycosa.process.messages import (
@@ -43,7 +44,8 @@ class RemoteDispatcher:
     async def settle(self, settlements: Sequence[Settlement]) -> list[int]:
         late = []
         for some in _portions(settlements):
-            reply = await self._client.call(Settle(some))
+            # In short: whoever has the frontier need not make a value of each link.
+            reply = await self._client.call(Settle(list(map(in_short, some))))
             assert isinstance(reply, Settled)
             late += reply.late
         return late
