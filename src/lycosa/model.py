@@ -34,6 +34,7 @@ class Refusal(StrEnum):
     MIRROR = "mirror"
     ENDLESS = "endless"
     BARREN = "barren"
+    ALIKE = "alike"
     HOOK = "hook-refused"
     LOGOUT = "logout"
     SCHEME = "scheme"

@@ -113,6 +113,7 @@ def explained(outcome: OutcomeKind, reason: Reason, **facts: float) -> Answer:
         (Refusal.VARIANT, "known as", "traps = false"),
         (Refusal.MIRROR, "crawled as", "traps = false"),
         (Refusal.ENDLESS, "so far", "patience = 1200, or traps = false"),
+        (Refusal.ALIKE, "so far", "patience = 1200, or traps = false"),
         (Refusal.BARREN, "so far", "patience = 1200, or traps = false"),
     ],
 )

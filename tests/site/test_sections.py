@@ -23,6 +23,7 @@ from lycosa.site.sections import (
     PRIOR,
     SURE_HELD_BACK,
     SURE_SAMPLES,
+    Brought,
     Chain,
     Sections,
     Soundness,
@@ -72,7 +73,7 @@ class Crawl:
             new = [each for each in dict.fromkeys(self.links(tail)) if each not in known]
             known.update(dict.fromkeys(new, tail))
             found = [chain(each, self.host) for each in new]
-            sections.learn(its_chain, verdict, self.worth, found, source=source)
+            sections.learn(its_chain, verdict, Brought(self.worth), found, source=source)
             if verdict is Soundness.DOUBTFUL and sections.wants_probe(its_chain):
                 sections.note_asked(its_chain, 1)
                 if self.is_finite:
@@ -228,14 +229,14 @@ def test_good_pages_are_looked_at_although_made_up_ones_like_them_were_found_fir
     for number in range(2 * PATIENCE):
         here = chain(f"/item/{10**5 + number}")
         found = [chain(f"/item/{10**6 + 6 * number + each}") for each in range(6)]
-        sections.learn(here, sections.verdict(here, 3, inner), 1.0, found, source=inner)
+        sections.learn(here, sections.verdict(here, 3, inner), Brought(1.0), found, source=inner)
     assert sections.verdict(chain("/item/7"), 3, inner) is Soundness.SPENT
     listed = chain("/list/1")
     verdicts = []
     for number in range(40):
         here = chain(f"/item/{number}")
         verdicts.append(sections.verdict(here, 3, listed))
-        sections.learn(here, verdicts[-1], 1.0, [inner], source=listed)
+        sections.learn(here, verdicts[-1], Brought(1.0), [inner], source=listed)
     assert verdicts == [Soundness.DOUBTFUL] * 16 + [Soundness.SOUND] * 24
     assert sections.verdict(chain("/item/7"), 3, inner) is Soundness.SPENT
 
@@ -257,7 +258,7 @@ def test_pages_found_elsewhere_are_not_sound_where_they_bring_nothing() -> None:
         verdict = sections.verdict(month, 3, source)
         if verdict is not Soundness.SPENT:
             visits += 1
-            sections.learn(month, verdict, 0.02, [] if number % 2 else [month], source=source)
+            sections.learn(month, verdict, Brought(0.02), [] if number % 2 else [month], source=source)
     assert visits <= 100
 
 
@@ -286,7 +287,7 @@ def test_new_kinds_of_copies_in_a_folder_that_is_spent_are_spent_soon() -> None:
 def test_a_made_up_name_of_one_folder_does_not_speak_for_a_host() -> None:
     sections = Sections(PATIENCE, {})
     for number in range(25):
-        sections.learn(chain(f"/{number % 2}x/a{number}"), Soundness.DOUBTFUL, 1.0, [chain(f"/{number}")])
+        sections.learn(chain(f"/{number % 2}x/a{number}"), Soundness.DOUBTFUL, Brought(1.0), [chain(f"/{number}")])
     assert sections.all["a.test"].visits >= 20
     assert not sections.wants_probe(chain("/new/a"))
     assert sections.wants_probe(chain("/new"))
@@ -321,7 +322,7 @@ def test_growth_by_new_names_of_known_pages_is_forgotten() -> None:
     crawl.sections.forget_growth("a.test")
     for number in range(60):
         here = chain(f"/maze/{number:010x}")
-        crawl.sections.learn(here, crawl.sections.verdict(here, 5), 1.0, [])
+        crawl.sections.learn(here, crawl.sections.verdict(here, 5), Brought(1.0), [])
     assert crawl.sections.verdict(chain(IN_MAZE), 5) is Soundness.SOUND
 
 
@@ -333,7 +334,7 @@ def test_a_maze_elsewhere_on_the_host_does_not_spend_a_young_section() -> None:
         tail = f"/stories/story-{number}"
         verdict = sections.verdict(chain(tail), 2)
         assert verdict is not Soundness.SPENT
-        sections.learn(chain(tail), verdict, 1.0, [chain(f"/stories/story-{number + 1}")])
+        sections.learn(chain(tail), verdict, Brought(1.0), [chain(f"/stories/story-{number + 1}")])
 
 
 def test_the_host_of_a_seed_is_not_touched_by_its_domain() -> None:
@@ -346,7 +347,7 @@ def test_the_host_of_a_seed_is_not_touched_by_its_domain() -> None:
         verdict = sections.verdict(here, 3)
         if verdict is Soundness.SPENT:
             break
-        sections.learn(here, verdict, 1.0, found)
+        sections.learn(here, verdict, Brought(1.0), found)
     assert sections.verdict(chain("/", "new.a.test", is_root=False), 3) is Soundness.SPENT
     assert "hosts of this domain" in sections.figures(chain("/", "new.a.test", is_root=False)[:1])
     assert sections.verdict(chain("/", "www.a.test"), 3) is Soundness.SOUND
@@ -357,7 +358,7 @@ def test_visits_under_way_are_as_good_as_charged() -> None:
     for number in range(40):
         found = [chain("/", f"h{number}x{each}.a.test", is_root=False) for each in range(8)]
         here = chain("/", f"h{number}.a.test", is_root=False)
-        sections.learn(here, sections.verdict(here, 3), 1.0, found)
+        sections.learn(here, sections.verdict(here, 3), Brought(1.0), found)
     new = chain("/", "new.a.test", is_root=False)
     assert sections.verdict(new, 3) is Soundness.DOUBTFUL
     sections.under_way = PATIENCE
@@ -418,7 +419,7 @@ def test_a_section_is_sure_after_enough_samples() -> None:
         sections.wants_sample(spent)
     assert sections.is_sure(spent, spent)
     for number in range(30):
-        sections.learn(chain(f"/list/{number}"), Soundness.SOUND, 1.0, [])
+        sections.learn(chain(f"/list/{number}"), Soundness.SOUND, Brought(1.0), [])
     assert not sections.is_sure(spent, chain("/list/7")), "what is found elsewhere may be of another kind"
     assert sections.all[sections.finest(spent)].samples >= SURE_SAMPLES
 
@@ -430,8 +431,8 @@ def test_the_last_of_what_brings_little_and_ends_are_looked_at_and_a_maze_is_not
     copies, maze = chain("/print/a-page"), chain(IN_MAZE)
     sections = Sections(PATIENCE, {})
     for _ in range(60):
-        sections.learn(copies, Soundness.DOUBTFUL, 0.0, [])
-        sections.learn(maze, Soundness.DOUBTFUL, 0.0, [maze] * 3)
+        sections.learn(copies, Soundness.DOUBTFUL, Brought(0.0), [])
+        sections.learn(maze, Soundness.DOUBTFUL, Brought(0.0), [maze] * 3)
     assert sections.verdict(copies, 1) is Soundness.SPENT
     assert sum(sections.wants_last_look(copies) for _ in range(200)) == LAST_LOOKS
     sections.last_looks = 0
@@ -440,19 +441,53 @@ def test_the_last_of_what_brings_little_and_ends_are_looked_at_and_a_maze_is_not
     assert sum(sections.wants_last_look(copies) for _ in range(200)) == LAST_LOOKS + 40
 
 
+def test_places_that_hardly_differ_are_whole_and_copies_and_views_are_not() -> None:
+    """Five versions of a manual, each with a list of its pages; nothing in them is new, but no two are the same."""
+
+    def visits(folder: str, listing: str, brought: Brought, *, at_once: int = 40) -> int:
+        sections, number = Sections(PATIENCE, {}), 0
+        sections.learn(chain("/"), Soundness.SOUND, Brought(1.0), [chain(listing)])
+        for name in range(200):
+            page, source = chain(f"{folder}a-page-{name}"), chain(listing)
+            if name % at_once == 0:
+                sections.learn(source, Soundness.SOUND, Brought(1.0), [page] * at_once)
+            verdict = sections.verdict(page, 2, source)
+            if verdict is not Soundness.SPENT:
+                number += 1
+                sections.learn(page, verdict, brought, [], source=source)
+        return number
+
+    alike, copy = Brought(0.0, is_own=True), Brought(0.0)
+    assert visits("/manual/1.0/", "/manual/1.0/", alike) == 200
+    assert visits("/manual/1.0/", "/manual/1.0/", copy) <= 100, "the same text again"
+    assert visits("/manual/1.0/", "/articles/a-b", alike, at_once=1) <= 100, "each has one, as to print it"
+    assert visits("/manual/?revision=", "/manual/", alike) <= 100, "a view of something"
+
+
+def test_what_was_left_out_may_be_missed_if_some_of_its_kind_said_something() -> None:
+    silent, telling, sections = chain("/print/a-page"), chain("/notes/a-page"), Sections(PATIENCE, {})
+    for number in range(60):
+        sections.learn(silent, Soundness.DOUBTFUL, Brought(0.0), [])
+        sections.learn(telling, Soundness.DOUBTFUL, Brought(0.0, is_telling=number % 10 == 0), [])
+    assert sections.is_poor(silent)
+    assert sections.is_poor(telling)
+    assert not sections.is_telling(silent)
+    assert sections.is_telling(telling)
+
+
 def test_what_a_list_with_an_end_leads_to_is_not_cut_with_the_maze_around_it() -> None:
     listed, page_of_list, sections = chain("/wiki/a-tide"), chain("/contents?page=3"), Sections(PATIENCE, {})
     for _ in range(2 * PATIENCE):
-        sections.learn(listed, Soundness.DOUBTFUL, 1.0, [listed] * 4, source=listed)
+        sections.learn(listed, Soundness.DOUBTFUL, Brought(1.0), [listed] * 4, source=listed)
     for _ in range(ENOUGH_FOUND):
-        sections.learn(listed, Soundness.DOUBTFUL, 1.0, [listed] * 4, source=page_of_list)
+        sections.learn(listed, Soundness.DOUBTFUL, Brought(1.0), [listed] * 4, source=page_of_list)
     assert sections.verdict(listed, 2, page_of_list) is Soundness.SPENT
     for _ in range(PRIOR + GROWN):
-        sections.learn(page_of_list, Soundness.SOUND, 1.0, [listed] * 8)
+        sections.learn(page_of_list, Soundness.SOUND, Brought(1.0), [listed] * 8)
     assert sections.verdict(listed, 2, listed) is Soundness.SPENT
     assert sections.verdict(listed, 2, page_of_list) is Soundness.DOUBTFUL
     for _ in range(PRIOR + GROWN):
-        sections.learn(page_of_list, Soundness.SOUND, 1.0, [page_of_list, *[listed] * 8])
+        sections.learn(page_of_list, Soundness.SOUND, Brought(1.0), [page_of_list, *[listed] * 8])
     assert sections.verdict(listed, 2, page_of_list) is Soundness.SPENT, "the list may have no end either"
 
 
@@ -460,7 +495,7 @@ def test_names_with_a_number_are_no_kinds_of_pages_with_variables() -> None:
     sections = Sections(PATIENCE, {})
     for number in range(MAX_KINDS + 4):
         history = chain(f"/wiki/{chr(97 + number)}_7?action=history")
-        sections.learn(history, Soundness.SOUND, 0.2, [])
+        sections.learn(history, Soundness.SOUND, Brought(0.2), [])
     assert sections.finest(history) == "a.test/wiki/*?"
     assert not any(name.endswith("?action$") for name in sections.all)
     assert sections.all["a.test/wiki/*?"].visits == MAX_KINDS + 4
@@ -470,7 +505,7 @@ def test_folders_of_names_without_variables_are_looked_at_one_by_one() -> None:
     sections = Sections(PATIENCE, {})
     for number in range(MAX_KINDS + 4):
         article = chain(f"/wiki/{chr(97 + number)}_7")
-        sections.learn(article, Soundness.SOUND, 1.0, [])
+        sections.learn(article, Soundness.SOUND, Brought(1.0), [])
     assert sections.finest(article) == article[-1]
 
 
@@ -486,7 +521,7 @@ def test_what_ends_after_all_gets_its_charges_back() -> None:
     assert template.charged < PATIENCE / 2
     for number in range(400, 500):
         here = chain(f"/item/{number}")
-        crawl.sections.learn(here, crawl.sections.verdict(here, 2), 1.0, [])
+        crawl.sections.learn(here, crawl.sections.verdict(here, 2), Brought(1.0), [])
     assert template.charged == 0.0
     assert crawl.sections.verdict(chain("/item/1000"), 2) is Soundness.SOUND
 
@@ -496,7 +531,7 @@ def test_what_was_given_back_is_given_back_all_around() -> None:
     before = crawl.sections.all["a.test"].total
     for number in range(400, 500):
         here = chain(f"/item/{number}")
-        crawl.sections.learn(here, crawl.sections.verdict(here, 2), 1.0, [])
+        crawl.sections.learn(here, crawl.sections.verdict(here, 2), Brought(1.0), [])
     assert crawl.sections.all["a.test"].total <= before
 
 
@@ -507,7 +542,7 @@ def test_the_number_of_sections_is_bounded_and_the_grown_ones_stay() -> None:
     sections = Crawl(maze).run().sections
     for number in range(3 * MAX_SECTIONS):
         name = "".join(random.Random(number).choices("abcdefghij", k=8))
-        sections.learn(chain(f"/{name}/{name[::-1]}"), Soundness.SOUND, 1.0, [chain(f"/{name}/x")])
+        sections.learn(chain(f"/{name}/{name[::-1]}"), Soundness.SOUND, Brought(1.0), [chain(f"/{name}/x")])
     assert len(sections.all) <= MAX_SECTIONS
     assert sections.verdict(chain(IN_MAZE), 5) is Soundness.SPENT
 
@@ -535,7 +570,7 @@ def test_notes_that_are_kept_after_every_visit_learn_as_well() -> None:
     for number in range(30):
         site = Site("a.test", PATIENCE, raw=raw)
         here = chain(f"/item/{number}")
-        site.sections.learn(here, site.sections.verdict(here, 2), 1.0, [])
+        site.sections.learn(here, site.sections.verdict(here, 2), Brought(1.0), [])
         raw = site.encoded(keeps_all=True)
     assert Site("a.test", PATIENCE, raw=raw).sections.all["a.test/item/{n}$"].visits == 30
 
@@ -543,7 +578,7 @@ def test_notes_that_are_kept_after_every_visit_learn_as_well() -> None:
 def test_an_alike_page_of_another_kind_promises_its_worth() -> None:
     sections = Sections(PATIENCE, {})
     for number in range(30):
-        sections.learn(chain(f"/item/{number}"), Soundness.SOUND, 1.0, [])
+        sections.learn(chain(f"/item/{number}"), Soundness.SOUND, Brought(1.0), [])
     assert sections.promise(chain("/list/1"), chain("/item/99")) > 0.8
     assert sections.promise(chain("/item/1"), chain("/item/99")) == 0.0
     assert Sections(PATIENCE, {}).promise(chain("/list/1"), chain("/item/99")) == 0.0

@@ -16,7 +16,7 @@ from lycosa.model import History, OutcomeKind, Refusal, SiteNews
 from lycosa.orders import Given, Obeyed, Pardon, PauseCrawl, ResumeCrawl, SetPolicy
 from lycosa.url.domain import registered_domain
 
-_PARDONED = frozenset({Refusal.ENDLESS, Refusal.BARREN})
+_PARDONED = frozenset({Refusal.ENDLESS, Refusal.ALIKE, Refusal.BARREN})
 
 
 def is_pardoned(host: str) -> Callable[[History], bool]:

@@ -10,10 +10,10 @@ from lycosa.model import Refusal
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.read import connect
 
-# Rules by which a URL is not asked for although its site would let us. What is nothing new, or is had from elsewhere,
-# was looked at by samples: only what has no end may be worth something that is not kept.
-RULES = (Refusal.ENDLESS, Refusal.BARREN, Refusal.MIRROR, Refusal.VARIANT)
-_UNSEEN = frozenset({Refusal.ENDLESS})
+# Rules by which a URL is not asked for although its site would let us. What is had from elsewhere, and what by all
+# visits of its kind is nothing new, is not missed: only what has no end, or of which some said something, may be.
+RULES = (Refusal.ENDLESS, Refusal.ALIKE, Refusal.BARREN, Refusal.MIRROR, Refusal.VARIANT)
+_UNSEEN = frozenset({Refusal.ENDLESS, Refusal.ALIKE})
 _REFUSED = """
 FROM pages AS refused
 WHERE outcome = 'refused' AND reason IN (SELECT unnest(?))

@@ -16,6 +16,7 @@ SENTENCES: dict[str, str] = {
     Refusal.MIRROR: "its host shows the same pages as another",
     Refusal.ENDLESS: "pages of its kind lead to ever new ones, and it seems without an end",
     Refusal.BARREN: "pages of its kind have brought nothing new for long",
+    Refusal.ALIKE: "pages of its kind hardly differ, but now and then one says something new",
     Refusal.HOOK: "a hook of the operator did not want it",
     Refusal.LOGOUT: "to visit it would end the session in which we are logged in",
     Refusal.SCHEME: "its scheme is not open to this crawl (setting schemes)",

@@ -32,6 +32,7 @@ _TRAP_RULES: dict[str, str] = {
     Refusal.VARIANT: "known as",
     Refusal.MIRROR: "crawled as",
     Refusal.ENDLESS: "so far",
+    Refusal.ALIKE: "so far",
     Refusal.BARREN: "so far",
 }
 _SHOWN_BY = "a page that needs it to be shown; on any host, and beside the page limit"
@@ -195,7 +196,7 @@ class _Inquiry:
             facts = [("rule", past.reason), (label, past.detail)]
             if past.reason == Refusal.VARIANT:
                 facts.append(("changes nothing", ", ".join(self._traces.meaningless())))
-            is_spent = past.reason in (Refusal.ENDLESS, Refusal.BARREN)
+            is_spent = past.reason in (Refusal.ENDLESS, Refusal.ALIKE, Refusal.BARREN)
             off = f"patience = {10 * self._settings.patience}, or traps = false" if is_spent else "traps = false"
             return [*((label, value) for label, value in facts if value), ("to let it in", off)]
         if past.reason == Refusal.ADDRESS:

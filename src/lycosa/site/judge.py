@@ -20,7 +20,7 @@ from lycosa.policy.priority import SEED
 from lycosa.ports import Dispatcher
 from lycosa.site.notes import Shown, Sighting, Site, UrlSpot
 from lycosa.site.novelty import News, made_up, pictures_in
-from lycosa.site.sections import DOMAIN, Chain, Soundness
+from lycosa.site.sections import DOMAIN, NOTHING_BROUGHT, Brought, Chain, Soundness
 from lycosa.site.variants import links_shown, without
 from lycosa.url.canonical import ParsedUrl, parse
 from lycosa.url.domain import registered_domain
@@ -261,8 +261,9 @@ class SiteJudge:
 
     @staticmethod
     def _refused(site: Site, chain: Chain) -> Refused:
-        is_poor = site.sections.is_poor(chain)
-        return Refused(Refusal.BARREN if is_poor else Refusal.ENDLESS, site.sections.figures(chain))
+        sections = site.sections
+        poor = Refusal.ALIKE if sections.is_telling(chain) else Refusal.BARREN
+        return Refused(poor if sections.is_poor(chain) else Refusal.ENDLESS, sections.figures(chain))
 
     @staticmethod
     def _note_found(visit: _UnderWay, discovered: Sequence[Target]) -> None:
@@ -333,12 +334,12 @@ class SiteJudge:
                 # Where it leads counts like a link: names that lead to ever new names have no end either.
                 self._note_found(visit, [each for each in outcome.discovered if not self._learnt_name(site, each.url)])
                 # What it is worth is told by the page there.
-                self._learn_visit(visit, site.sections.worth_of(spot.chain) if visit.found else 0.0)
+                self._learn_visit(visit, Brought(site.sections.worth_of(spot.chain) if visit.found else 0.0))
             case Failed() if outcome.sent:
                 site.note_request()
                 status = outcome.response.status if outcome.response else 0
                 if is_page and (outcome.reason is Failure.SOFT_404 or status in (404, 410)):
-                    self._learn_visit(visit, 0.0)
+                    self._learn_visit(visit, NOTHING_BROUGHT)
                 if status in (404, 410):
                     site.note_missing(spot.origin)
             case Read() | Moved():
@@ -357,7 +358,7 @@ class SiteJudge:
         site, spot = visit.site, visit.spot
         original = outcome.original if isinstance(outcome, Duplicate) else ""
         site.note_page(spot.origin)
-        self._learn_visit(visit, max(self._worth(visit, outcome), self._promise(visit)))
+        self._learn_visit(visit, self._brought(visit, outcome))
         if primary := site.alias_of(spot.origin):
             site.note_sample(spot.origin, is_same=original == primary + spot.tail)
         elif not original or registered_domain(_host_of(original)) != site.domain:
@@ -370,20 +371,25 @@ class SiteJudge:
         keys = site.compare(origin, tail, _shown(outcome, spot.origin))
         return [self._policy.fingerprint(origin + key) for key in keys]
 
-    def _learn_visit(self, visit: _UnderWay, worth: float) -> None:
+    def _learn_visit(self, visit: _UnderWay, brought: Brought) -> None:
         found = [chain for _, chain in visit.found]
         visit.site.sections.learn(
-            visit.spot.chain, visit.verdict, worth, found, source=visit.source, is_sample=visit.is_sample
+            visit.spot.chain, visit.verdict, brought, found, source=visit.source, is_sample=visit.is_sample
         )
 
-    def _worth(self, visit: _UnderWay, outcome: Stored | Duplicate) -> float:
+    def _brought(self, visit: _UnderWay, outcome: Stored | Duplicate) -> Brought:
+        news = visit.site.lines.news_in(outcome.page.text, visit.spot.tail) if outcome.page.text else News.NOTHING
+        is_own = visit.site.has_own_text(outcome.page_digest.text_digest) and isinstance(outcome, Stored)
+        worth = max(self._worth(visit, outcome, news), self._promise(visit))
+        return Brought(worth, is_own, news is not News.NOTHING)
+
+    def _worth(self, visit: _UnderWay, outcome: Stored | Duplicate, news: News) -> float:
         """What a page brought, by its text; by its bytes if there is none."""
         if not outcome.page.text:
             return NEW_WORTH if isinstance(outcome, Stored) else 0.0
         if len(outcome.page.text) < FEW_CHARACTERS and not visit.found:
             # A picture with its number: there is more in it than its words.
             return NUMBERS_WORTH if isinstance(outcome, Stored) else 0.0
-        news = visit.site.lines.news_in(outcome.page.text, visit.spot.tail)
         if news is News.NOTHING and isinstance(outcome, Stored):
             # Where the words are those of other pages, what is new may be a picture.
             is_picture = visit.site.has_new_picture(pictures_in(outcome.response.body))

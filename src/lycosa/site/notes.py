@@ -34,6 +34,8 @@ _FEW_LINKS_BYTES, _MANY_LINKS_BYTES = 1 << 7, 1 << 11
 _BITS_PER_LINK = 12
 # Pictures that pages showed are remembered, until there are so many.
 MAX_PICTURES = 4096
+# Texts are remembered as two bits each, until there are so many.
+_TEXT_BYTES, MAX_TEXTS = 1 << 14, 1 << 13
 # At its tenth page a host is asked for something that cannot exist.
 PROBE_AT_PAGE = 10
 
@@ -126,6 +128,8 @@ class Site:
     """The notes on one registered domain, in use."""
 
     __slots__ = (
+        "_texts",
+        "_texts_noted",
         "_windows",
         "domain",
         "has_changed",
@@ -145,6 +149,8 @@ class Site:
         self.sections = Sections(patience, notes.sections, notes.sound, notes.samples, notes.last_looks)
         self.lines = LineMemory()
         self.pictures: set[int] = set()
+        self._texts = bytearray()
+        self._texts_noted = 0
         # Visits since the notes were last sent.
         self.unsent = 0
         self.has_changed = False
@@ -159,7 +165,8 @@ class Site:
         """How many entries there are, about 100 bytes each."""
         windows = sum(len(window.sightings) + len(window.renamed) for window in self._windows.values())
         shown = (len(self.lines) + len(self.pictures)) // 2
-        return 20 + 3 * len(self.sections.all) + 5 * len(self.notes.origins) + windows + shown
+        texts = len(self._texts) // 100
+        return 20 + 3 * len(self.sections.all) + 5 * len(self.notes.origins) + windows + shown + texts
 
     def encoded(self, *, keeps_all: bool = False) -> bytes:
         """The notes as they are kept; what was met once is not worth it, unless the next who reads them visits next."""
@@ -242,14 +249,7 @@ class Site:
             notes.links = bytearray(_FEW_LINKS_BYTES)
         elif notes.linked * _BITS_PER_LINK > len(notes.links) * 8:
             notes.links, notes.linked = bytearray(_MANY_LINKS_BYTES), 0
-        memory, mask, new = notes.links, len(notes.links) * 8 - 1, []
-        for link in links:
-            number = int.from_bytes(link.fingerprint)
-            one, other = number & mask, number >> 20 & mask
-            if not memory[one >> 3] >> (one & 7) & memory[other >> 3] >> (other & 7) & 1:
-                memory[one >> 3] |= 1 << (one & 7)
-                memory[other >> 3] |= 1 << (other & 7)
-                new.append(link)
+        new = [link for link in links if _add(notes.links, int.from_bytes(link.fingerprint))]
         notes.linked += len(new)
         return new
 
@@ -260,6 +260,14 @@ class Site:
             self.pictures.clear()
         self.pictures |= new
         return bool(new)
+
+    def has_own_text(self, text_digest: bytes) -> bool:
+        """Whether no page of this domain had this text before, as far as is remembered."""
+        if not self._texts or self._texts_noted > MAX_TEXTS:
+            self._texts, self._texts_noted = bytearray(_TEXT_BYTES), 0
+        is_new = _add(self._texts, int.from_bytes(text_digest[:8]))
+        self._texts_noted += is_new
+        return is_new
 
     def note_page(self, origin: str) -> None:
         """A page of an origin was visited."""
@@ -401,6 +409,17 @@ class Site:
         elif aliases.get(alias) == primary and counts.different > counts.same // 10:
             del aliases[alias]
             self.has_changed = True
+
+
+def _add(memory: bytearray, number: int) -> bool:
+    """Note a number as two bits, of a memory whose size is a power of two; whether it was not there yet."""
+    mask = len(memory) * 8 - 1
+    one, other = number & mask, number >> 20 & mask
+    if memory[one >> 3] >> (one & 7) & memory[other >> 3] >> (other & 7) & 1:
+        return False
+    memory[one >> 3] |= 1 << (one & 7)
+    memory[other >> 3] |= 1 << (other & 7)
+    return True
 
 
 def _count(pairs: dict[str, Sameness], name: str, *, is_same: bool) -> Sameness:

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 from functools import lru_cache
 from math import inf
+from typing import NamedTuple
 from zlib import crc32
 
 import msgspec
@@ -66,8 +67,12 @@ _LEAST_ALLOWANCE = 36
 # What has no end in sight costs one request each. What is only worth nothing ends by itself: it costs less, and is
 # allowed as if it were worth something.
 _IDLE_CHARGE, _IDLE_WORTH = 0.6, 0.12
-# Nothing at all where its pages are no copies of each other.
-_DISTINCT = 0.04
+# Nothing at all where its pages are no copies of each other: by what they bring, or since nearly each of late has a
+# text of its own. That holds for places, which lists lead to, not for views, to each of which its own page leads.
+_DISTINCT, _OWN_SHARE = 0.04, 0.6
+# What is left out for bringing too little may be missed, if such a share of its visits, and so many, said something:
+# the first one of anything does.
+_TELLING, _MIN_TELLING = 0.05, 2.5
 # And it may be charged more, the more it has brought so far.
 _GAINED_SHARE = 0.25
 # What the sections around one may be charged in all, as a multiple of what it may be itself.
@@ -139,6 +144,22 @@ class SiteSection(msgspec.Struct, array_like=True, omit_defaults=True):
     outer: int = 0
     outer_births: float = 0.0
     is_mixed: bool = False  # names here are of too many kinds for each to be looked at by itself
+    own: float = 0.0  # the share of its last visits that showed a text which no other page has
+    telling: float = 0.0  # the share of its visits of late that said something
+    # Its URLs that were found with others like them on one page, as in a list, and by ones and twos.
+    listed: float = 0.0
+    alone: float = 0.0
+
+
+class Brought(NamedTuple):
+    """What a visit brought."""
+
+    worth: float = 0.0  # from 0 to 1
+    is_own: bool = False  # a text that no other page of the site has
+    is_telling: bool = False  # something that no page of the site had said
+
+
+NOTHING_BROUGHT = Brought()
 
 
 @lru_cache(maxsize=MAX_CHAINS)
@@ -303,6 +324,11 @@ class Sections:
         section = self.all.get(self.finest(chain)) or SiteSection()
         return section.worth < POOR
 
+    def is_telling(self, chain: Chain) -> bool:
+        """Whether some visits of its section said something: what is left out of it may be missed."""
+        section = self.all.get(self.finest(chain)) or SiteSection()
+        return section.telling >= max(_TELLING, _MIN_TELLING / max(1, min(section.visits, MEMORY)))
+
     def wants_probe(self, chain: Chain) -> bool:
         """Whether to ask for URLs like this that nobody linked to, of a section in doubt."""
         section = self._speaker(chain)
@@ -352,8 +378,8 @@ class Sections:
     def allowance(self, section: SiteSection) -> float:
         """What a section may be charged."""
         if self._is_idle(section):
-            is_distinct = section.worth >= _DISTINCT
-            return inf if is_distinct else self.patience * _IDLE_WORTH + _GAINED_SHARE * section.gained
+            spare = self.patience * _IDLE_WORTH + _GAINED_SHARE * section.gained
+            return inf if section.worth >= _DISTINCT or _is_place(section) else spare
         if section.worth < POOR:
             return self.patience * section.worth
         return max(self._finite_allowance(section), self.patience * section.worth, _LEAST_ALLOWANCE)
@@ -422,7 +448,7 @@ class Sections:
         self,
         chain: Chain,
         verdict: Soundness,
-        worth: float,
+        brought: Brought,
         found: Sequence[Chain],
         *,
         source: Chain = (),
@@ -441,6 +467,7 @@ class Sections:
         path = self._path(chain)
         chain = chain[: len(path)]
         births = Counter(name for other in found for name in other)
+        self._note_listing(births)
         if section := self.all.get(judged):
             _note_finding(section, min(MAX_BIRTHS, births[judged]), is_inner=_is_within(judged, source))
             self._note_quiet(section, leads_on=bool(found))
@@ -456,9 +483,7 @@ class Sections:
                 weight = 1 / min(section.visits + PRIOR, MEMORY) / shares
                 shares = max(shares, section.visits + 1)
                 section.visits += 1
-                section.gained += worth
-                section.lately += (worth - section.lately) / LATELY
-                section.worth += weight * (worth - section.worth)
+                _note_brought(section, brought, weight)
                 section.leading += (bool(found) - section.leading) / min(section.visits, MEMORY)
                 self._note_kids(section, into)
                 self._look_again(name, section)
@@ -469,6 +494,17 @@ class Sections:
             self._forgive(path, self.all.get(judged))
             self.sound += not is_sample
         self._look_around()
+
+    def _note_listing(self, births: Counter[str]) -> None:
+        """How many URLs of each section one page led to. What has variables is a view of something, listed or not."""
+        for name, number in births.items():
+            section = self.all.get(name)
+            if section is None or name[-1] not in _SMALL or "?" in name:
+                continue
+            if number >= LISTED:
+                section.listed += number
+            else:
+                section.alone += number
 
     def _note_quiet(self, section: SiteSection, *, leads_on: bool) -> None:
         """Where page after page leads to nothing new, growth is over: all lists have been read, for example."""
@@ -504,7 +540,8 @@ class Sections:
         if section is None:
             return 1.0
         if self._is_idle(section):
-            return _IDLE_CHARGE if min(section.worth, path[-1].worth) < _DISTINCT else 0.0
+            is_copy = min(section.worth, path[-1].worth) < _DISTINCT and not _is_place(path[-1])
+            return _IDLE_CHARGE if is_copy else 0.0
         if not section.past_births or section.worth < POOR:
             return 1.0
         share = min(1.0, section.births / section.past_births) ** (_FINITE_STEEP if section.is_finite else _STEEP)
@@ -540,7 +577,7 @@ class Sections:
         for name in chain:
             if name not in self.all and parent.endswith("*?") and self._is_one_too_many(parent, above):
                 break
-            section = self.all.pop(name, None) or SiteSection(worth=above.worth, doubt=above.doubt, parent=parent)
+            section = self.all.pop(name, None) or _begun(name, parent, above)
             self.all[name] = section
             path.append(section)
             parent, above = name, section
@@ -630,6 +667,28 @@ class Sections:
 def _short(name: str) -> str:
     """A name that is too long to be kept two hundred times, as its beginning and a number."""
     return name if len(name) <= MAX_NAME else f"{name[:MAX_NAME]}~{crc32(name.encode('utf-8', 'replace')):x}"
+
+
+def _begun(name: str, parent: str, above: SiteSection) -> SiteSection:
+    """A section at its first visit: believed to be like the one around it."""
+    section = SiteSection(worth=above.worth, doubt=above.doubt, parent=parent)
+    if above.listed > above.alone and "?" not in name:
+        # What led to its first URLs was counted there.
+        section.listed = PRIOR
+    return section
+
+
+def _note_brought(section: SiteSection, brought: Brought, weight: float) -> None:
+    section.gained += brought.worth
+    section.lately += (brought.worth - section.lately) / LATELY
+    section.worth += weight * (brought.worth - section.worth)
+    section.own += (brought.is_own - section.own) / min(section.visits, LATELY)
+    section.telling += (brought.is_telling - section.telling) / min(section.visits, MEMORY)
+
+
+def _is_place(section: SiteSection) -> bool:
+    """Whether lists lead to its pages, each with a text of its own, if only by a word: versions, years, variants."""
+    return section.own >= _OWN_SHARE and section.listed > section.alone
 
 
 def _note_births(section: SiteSection, births: int) -> None:

@@ -22,7 +22,10 @@ from lycosa.store.folder import CrawlFolder
 from lycosa.store.read import connect
 
 from ...crawl.command import start
+from .alike_good import ALIKE_GOOD
 from .endless import ENDLESS
+from .fourth_endless import FOURTH_ENDLESS
+from .fourth_good import FOURTH_GOOD
 from .further_good import FURTHER_GOOD
 from .good import GOOD, HARD
 from .server import ServedWeb, served
@@ -31,8 +34,16 @@ from .unseen_endless import UNSEEN_ENDLESS
 from .unseen_good import UNSEEN_GOOD
 from .walk import walk
 
-WITHOUT_END = {**ENDLESS, **UNSEEN_ENDLESS}
-SITES: dict[str, Callable[[], Site]] = {**GOOD, **HARD, **UNSEEN_GOOD, **FURTHER_GOOD, **WITHOUT_END}
+WITHOUT_END = {**ENDLESS, **UNSEEN_ENDLESS, **FOURTH_ENDLESS}
+SITES: dict[str, Callable[[], Site]] = {
+    **GOOD,
+    **HARD,
+    **UNSEEN_GOOD,
+    **FURTHER_GOOD,
+    **FOURTH_GOOD,
+    **ALIKE_GOOD,
+    **WITHOUT_END,
+}
 MIN_RECALL = 0.99
 MAX_WASTE, MAX_WASTE_SHARE = 300, 0.1
 # A crawl that takes this long will not end by itself; one that takes so many pages more than the good ones neither.
@@ -191,6 +202,9 @@ def main() -> int:
         "endless": ENDLESS,
         "unseen-endless": UNSEEN_ENDLESS,
         "further-good": FURTHER_GOOD,
+        "fourth-good": FOURTH_GOOD,
+        "fourth-endless": FOURTH_ENDLESS,
+        "alike-good": ALIKE_GOOD,
     }
     names = [name for each in options.names or groups for name in groups.get(each, {each: None})]
     if unknown := [name for name in names if name not in SITES]:
