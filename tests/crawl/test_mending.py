@@ -6,7 +6,7 @@ import dataclasses
 import os
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from lycosa.simweb import WebPlan
 from lycosa.store.folder import CrawlFolder
 from lycosa.store.logbook import incidents
 from lycosa.store.read import connect
+from lycosa.store.record import RecordLost, read_record
 
 from . import evidence
 from .command import Ended, crawl, start
@@ -153,6 +154,39 @@ def test_rows_whose_records_were_cut_are_said_and_visited_again(web: WitnessedWe
     assert set(kept_urls(folder)) == answered(web)
     assert counters(ended) == rows(folder)
     assert not audited(folder).of(Rule.ROW_WITHOUT_RECORD)
+
+
+@pytest.mark.parametrize("harm", ["cut", "gone"])
+def test_a_closed_warc_file_that_came_to_harm_is_said_and_its_urls_are_visited_again(
+    web: WitnessedWeb, space: Path, harm: str
+) -> None:
+    folder = space / "crawl"
+    before = finish(web, folder)
+    warc = max((folder / "warc").glob("*.warc.gz"), key=lambda path: path.stat().st_size)
+    if harm == "gone":
+        warc.unlink()
+    else:
+        os.truncate(warc, warc.stat().st_size // 2)
+    ended = finish(web, folder)
+    assert f"1 WARC file is gone or cut ({warc.name})" in ended.said
+    assert ended.exit_code == 0
+    assert counters(ended) == counters(before)
+    lost = {row["url"] for row in evidence.pages(folder) if row["outcome"] == "stored"} - _readable(folder)
+    assert not lost, "each has a record again"
+    # Requests were repeated, and say so; nothing else is amiss, and nothing is asked for a third time.
+    assert {finding.rule for finding in audited(folder).findings} <= {Rule.EXTRA}
+    requests = len(web.requests)
+    assert "WARC file" not in finish(web, folder).said
+    assert len(web.requests) == requests
+
+
+def _readable(folder: Path) -> set[str]:
+    found = set()
+    for row in evidence.pages(folder):
+        with suppress(RecordLost):
+            read_record(CrawlFolder(folder), row["warc_file"], row["warc_offset"], row["warc_length"])
+            found.add(row["url"])
+    return found
 
 
 def test_a_frontier_whose_log_was_cut_says_that_it_was_rolled_back(web: WitnessedWeb, space: Path) -> None:

@@ -16,7 +16,7 @@ from fastwarc.warc import ArchiveIterator, WarcRecordType
 from lycosa.audit.report import AuditReport, Rule
 from lycosa.model import Failure
 from lycosa.store.folder import CrawlFolder
-from lycosa.store.logbook import RecordsLeft, RowsLeft, events
+from lycosa.store.logbook import RecordsLeft, RecordsLost, RowsLeft, events
 
 _GZIP = 31
 _STEP = 256 * 1024
@@ -37,6 +37,11 @@ class AuditRow(NamedTuple):
     warc_length: int
     depth: int
     folder: CrawlFolder
+
+    @property
+    def record_end(self) -> int:
+        """Where its record ends in its WARC file."""
+        return self.warc_offset + self.warc_length
 
     @property
     def was_sent(self) -> bool:
@@ -116,6 +121,11 @@ def uncounted_records(folder: CrawlFolder) -> list[Place]:
             if isinstance(event, RowsLeft | RecordsLeft):
                 found += [(folder, file, offset) for file, offset in event.records]
     return found
+
+
+def lost_ends(folder: CrawlFolder) -> dict[tuple[CrawlFolder, str], int]:
+    """Where WARC files end that were cut or taken away, by the logbook: what lay beyond was asked for again."""
+    return {(folder, event.file): event.bytes for event in events(folder) if isinstance(event, RecordsLost)}
 
 
 def look_for_open_files(folder: CrawlFolder, report: AuditReport) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from lycosa.audit.files import (
     KeptRecord,
     Place,
     look_for_open_files,
+    lost_ends,
     records_of,
     rows_of,
     uncounted_records,
@@ -63,7 +65,10 @@ def audit(folders: Sequence[CrawlFolder], settings: Settings, question: Question
             look_for_open_files(folder, report)
         uncounted = {place for folder in folders for place in uncounted_records(folder)}
         report.figures["records of visits that did not count"] = len(uncounted)
-        _join(rows, records, uncounted, report)
+        lost = {place: end for folder in folders for place, end in lost_ends(folder).items()}
+        left = [row for row in rows if row.record_end <= lost.get((row.folder, row.warc_file), sys.maxsize)]
+        report.figures["rows whose records are known to be lost"] = len(rows) - len(left)
+        _join(left, records, uncounted, report)
     asked = _asked(question, rows)
     report.figures |= {"requests": len(asked), "rows": len(rows), "records": len(records)}
     with opened_view(folders[0]) as view:

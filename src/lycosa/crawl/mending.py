@@ -36,7 +36,7 @@ from lycosa.store.recover import (
     note_uncounted,
     recover,
 )
-from lycosa.store.shortfall import ROWLESS, NewestRows, missing_rows, parts_of
+from lycosa.store.shortfall import ROWLESS, SLACK_SECONDS, LostRecord, NewestRows, lost_records, missing_rows, parts_of
 
 T = TypeVar("T")
 # How often it is noted, outside of the frontier, how far the frontier has come.
@@ -97,7 +97,7 @@ class Mending:
             )
         self._take(found)
         if self._is_alone:
-            self._spawn(self._compare(counts, parts, waiting))
+            self._spawn(self._look_for_losses(counts, parts, waiting))
         elif damaged:
             self.missing += sum(max(part.rows, 1) for part in damaged)
 
@@ -203,6 +203,33 @@ class Mending:
         done(taken_in)
 
     # ---- what is missing
+
+    async def _look_for_losses(self, counts: Counts, parts: list[Path], waiting: Counter[str]) -> None:
+        await self._compare(counts, parts, waiting)
+        if not self._folder.away:
+            await self._look_at_records(parts)
+
+    async def _look_at_records(self, parts: list[Path]) -> None:
+        """Closed WARC files against the rows that name their records."""
+        files, rows = await self._in_thread(lambda: lost_records(self._folder, parts))
+        if not files:
+            return
+        last = {(row.url, row.outcome): row for row in sorted(rows, key=lambda row: row.fetched_at)}
+
+        def has_lost_its_record(past: History) -> bool:
+            row: LostRecord | None = last.get((past.url, past.outcome.name.lower()))
+            # A later visit has a record of its own.
+            earliest = past.visited_at - self._settings.lease_seconds - SLACK_SECONDS
+            return row is not None and past.visited_at < self._began_at and earliest <= row.fetched_at
+
+        queued = await self._frontier.readmit(has_lost_its_record, is_lost=True)
+        self.queued += queued
+        note(self._folder, *files)
+        names = ", ".join(each.file for each in files[:MAX_NAMED]) + (", …" if len(files) > MAX_NAMED else "")
+        subject = "1 WARC file is" if len(files) == 1 else f"{len(files):,} WARC files are"
+        self._tell(
+            f"{subject} gone or cut ({names}), with the records of {len(rows):,} rows: {queued:,} URLs are queued again"
+        )
 
     async def _compare(self, counts: Counts, parts: list[Path], waiting: Counter[str]) -> None:
         """Counters against tables, as both were before the first lease."""

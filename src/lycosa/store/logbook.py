@@ -55,6 +55,14 @@ class RecordsLeft(msgspec.Struct, frozen=True, tag_field="what", tag="records le
     records: list[tuple[str, int]]
 
 
+class RecordsLost(msgspec.Struct, frozen=True, tag_field="what", tag="records lost"):
+    """A closed WARC file is gone, or ends after so many bytes: rows, by outcome, name records that lay beyond."""
+
+    file: str
+    bytes: int
+    rows: dict[str, int]
+
+
 class RowsMissing(msgspec.Struct, frozen=True, tag_field="what", tag="missing"):
     """Rows that the counters know and the tables do not have, by outcome, and that cannot be asked for again."""
 
@@ -69,7 +77,7 @@ class Incident(msgspec.Struct, frozen=True, tag_field="what", tag="incident"):
     sentence: str
 
 
-Event = Begun | PartKept | PartLost | RowsLeft | RecordsLeft | RowsMissing | Incident
+Event = Begun | PartKept | PartLost | RowsLeft | RecordsLeft | RecordsLost | RowsMissing | Incident
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Event).decode

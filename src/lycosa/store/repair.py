@@ -46,6 +46,19 @@ def repair_file(path: Path, known: int = 0) -> Repair:
     return Repair(closed(path).name, kept, cut)
 
 
+def cut_to_records(path: Path) -> int:
+    """Cut a closed WARC file that was damaged after its last whole record; how long it is then. 0: it is gone."""
+    if not path.exists():
+        return 0
+    kept = whole_bytes(path)
+    if not kept:
+        path.unlink()
+        sync_folder(path.parent)
+    elif kept < path.stat().st_size:
+        os.truncate(path, kept)
+    return kept
+
+
 def whole_bytes(path: Path, known: int = 0) -> int:
     """Up to where a WARC file consists of whole records."""
     end = known

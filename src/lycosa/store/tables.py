@@ -252,6 +252,32 @@ def outcomes_of(part: Path) -> Counter[str]:
     return Counter({each["values"]: each["counts"] for each in counts})
 
 
+def ends_of(part: Path) -> dict[str, int]:
+    """Up to where each WARC file must reach, by the rows of a part of `pages`."""
+    table = _places(part)
+    ends = table.group_by("warc_file").aggregate([("end", "max")])
+    return dict(zip(ends.column("warc_file").to_pylist(), ends.column("end_max").to_pylist(), strict=True))
+
+
+def places_of(part: Path) -> Iterator[tuple[str, str, float, str, int]]:
+    """Of each row with a record: URL, outcome, moment, and the file and end of the record."""
+    table = _places(part, "url", "outcome", "fetched_at")
+    moments = (at / 1_000_000 for at in table.column("fetched_at").cast(pa.int64()).to_pylist())
+    url, outcome, file, end = (table.column(name).to_pylist() for name in ("url", "outcome", "warc_file", "end"))
+    yield from zip(url, outcome, moments, file, end, strict=True)
+
+
+def _places(part: Path, *others: str) -> pa.Table:
+    # Imported here, since only a start that finds parts needs it.
+    import pyarrow.compute as pc
+
+    table = pq.read_table(part, columns=["warc_file", "warc_offset", "warc_length", *others])
+    table = table.filter(pc.greater_equal(table.column("warc_offset"), 0))
+    file = table.column("warc_file").cast(pa.string())
+    end = pc.add(table.column("warc_offset").cast(pa.int64()), table.column("warc_length").cast(pa.int64()))
+    return table.drop(["warc_file"]).append_column("warc_file", file).append_column("end", end)
+
+
 def plain(schema: pa.Schema) -> pa.Schema:
     """A schema without dictionaries, as SQL sees it."""
     return pa.schema([field.with_type(pa.string()) if field.type == _WORD else field for field in schema])
