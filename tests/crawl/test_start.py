@@ -201,11 +201,16 @@ async def test_a_seed_that_redirects_out_of_the_crawl_is_named(web: HandWeb, spa
     assert missed_seeds(CrawlFolder(space / "any")) == []
 
 
-def test_a_seed_whose_name_does_not_exist_is_named_with_a_remedy(tmp_path: Path) -> None:
+def test_a_seed_that_waits_is_named_with_a_remedy_also_when_nobody_asks_it(tmp_path: Path) -> None:
     ended = command("http://127.0.0.1:9/", "--folder", str(tmp_path / "c"), "--open-network", "127.0.0.0/8")
     assert ended.returncode == 3
     assert "INCOMPLETE" in ended.stdout
-    assert "http://127.0.0.1:9/: no connection could be made (Connection refused); `lycosa fetch URL`" in ended.stdout
+    said = "http://127.0.0.1:9/: no connection could be made (Connection refused); `lycosa fetch URL`"
+    assert said in ended.stdout
+    # Nothing is due yet when it goes on: what it waits for is told all the same.
+    again = command("--folder", str(tmp_path / "c"))
+    assert again.returncode == 3
+    assert said in again.stdout
 
 
 async def test_seeds_that_gave_no_page_are_named_with_a_remedy(web: HandWeb, space: Path) -> None:

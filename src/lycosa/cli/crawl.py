@@ -9,6 +9,7 @@ import sys
 import time
 from contextlib import nullcontext, suppress
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -231,6 +232,8 @@ async def _sum_up(options: argparse.Namespace, session: Session, tally: Tally, e
     with readable_tables(session.folder):
         is_whole = ending is Ending.FINISHED and not session.folder.seat
         is_ended = ending is not Ending.STOPPED and not session.folder.seat
+        if ending is Ending.INCOMPLETE and is_ended:
+            _take_in_troubles(session.folder, tally)
         waiting = {origin: trouble.reason for origin, trouble in tally.troubled.items()}
         missed = missed_seeds(session.folder, waiting) if is_ended else []
         left = left_out(session.folder) if is_whole else []
@@ -252,6 +255,16 @@ async def _sum_up(options: argparse.Namespace, session: Session, tally: Tally, e
             await asyncio.to_thread(_write_report, session.folder)
     is_within = unseen_share(left, facts.pages) <= session.settings.left_out_share
     return 0 if ending is Ending.FINISHED and not missed and is_within else 3
+
+
+def _take_in_troubles(folder: CrawlFolder, tally: Tally) -> None:
+    """Origins that wait since an earlier run: this one may not have asked any of them, and ends because of them."""
+    from lycosa.inspect.opened import opened_view
+    from lycosa.observe.tally import MAX_TROUBLED, OriginTrouble
+
+    with opened_view(folder) as view:
+        for each in islice(view.troubled_origins(), MAX_TROUBLED) if view else ():
+            tally.troubled.setdefault(each.origin, OriginTrouble(each.state.trouble, each.next_try_at))
 
 
 def _write_report(folder: CrawlFolder) -> None:
