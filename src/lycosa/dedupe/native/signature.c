@@ -13,8 +13,7 @@ enum { BANDS = 7, ROWS_PER_BAND = 6, ROWS = BANDS * ROWS_PER_BAND, SLOTS = 2048,
 typedef struct {
     uint64_t *tokens;
     size_t count;
-    uint64_t sum, before, power;
-    size_t place; /* of the next unit within its token */
+    uint64_t sum, power, place; /* place: of the next unit within its token, 0 after what separates */
 } Tokens;
 
 /* Of the base, by the place of a unit: nothing is multiplied that waits for another product. */
@@ -33,13 +32,12 @@ __attribute__((noinline)) static uint64_t next_power(uint64_t power) { return po
 /* One more UTF-16 unit: a code of 0 separates, an odd one begins a token. Without branches, since where scripts without
  * spaces begin a token no processor can guess: that halves what Chinese costs. */
 static inline void step(Tokens *tokens, uint64_t code) {
-    uint64_t begins = (code != 0) & ((tokens->before == 0) | (code & 1)), goes_on = begins - 1;
-    size_t place = tokens->place & goes_on & (0 - (uint64_t)(code != 0));
+    uint64_t is_part = 0 - (uint64_t)(code != 0), place = tokens->place & ((code & 1) - 1);
+    uint64_t begins = (place == 0) & is_part, goes_on = begins - 1;
     tokens->power = __builtin_expect(place < POWERS, 1) ? powers[place] : next_power(tokens->power);
     tokens->count += begins;
     tokens->sum = (tokens->sum & goes_on) + code * tokens->power;
-    tokens->place = place + 1;
-    tokens->before = code;
+    tokens->place = (place + 1) & is_part;
     /* What stands before the first token is written before the first place. */
     tokens->tokens[tokens->count] = tokens->sum;
 }

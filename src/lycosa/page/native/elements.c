@@ -36,6 +36,8 @@ static const Class CLASSES[] = {
     {IS_HEADING, "h1 h2 h3 h4 h5 h6"},
     {ENDS_P, "address article aside blockquote center details dialog dir div dl fieldset figcaption figure footer header "
              "hgroup main menu nav ol p search section summary ul"},
+    {ENDS_LAST, "address article aside blockquote center dd details dialog dir div dl dt fieldset figcaption figure footer "
+                "h1 h2 h3 h4 h5 h6 header hgroup label li main menu nav ol p search section span summary time ul"},
     {BREAKS_OUT, "b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing "
                  "menu meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var"},
     {IS_TABLED, "table tbody tfoot thead tr"},

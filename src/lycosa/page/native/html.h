@@ -88,6 +88,7 @@ enum {
     IS_NOTED = 1 << 13,  /* of interest for links or head */
     IS_KEPT = 1 << 14,   /* its attributes are kept */
     HAS_ATTRIBUTES = 1 << 15, /* that matter */
+    ENDS_LAST = 1 << 18, /* its end tag ends it, and nothing else, if nothing is open within it */
     /* Of open elements in SVG and MathML only. */
     HOLDS_HTML = 1 << 16,
     HOLDS_TEXT = 1 << 17,

@@ -472,6 +472,11 @@ static void end_body(Tree *tree) {
 void end_in_body(Tree *tree, Tag *tag) {
     Name name = tag->name;
     uint32_t flags = flags_of(name);
+    /* Most tags end what was opened last. */
+    if (flags & ENDS_LAST && current(tree)->name == name) {
+        pop_open(tree);
+        return;
+    }
     if (flags & IS_FORMATTING) {
         if (!adopt(tree, name))
             end_other(tree, name);

@@ -127,16 +127,29 @@ static void line_point(Line *line, uint32_t point) {
     line->chars++;
 }
 
+static inline int is_word_char(const char *at) { return (unsigned char)(*at - '!') < 127 - '!' && *at != '&'; }
+
+/* Where a run of words of ASCII ends that are parted by single spaces. */
+static const char *words_end(const char *at, const char *end) {
+    while (at < end && (is_word_char(at) || (*at == ' ' && end - at > 1 && is_word_char(at + 1))))
+        at++;
+    return at;
+}
+
 int line_append(Line *line, Span text, int is_literal, int in_attribute, int replaces_nul) {
     if (buffer_reserve(&line->bytes, span_length(text) * 3 + 16))
         return -1;
     for (const char *at = text.at; at < text.end;) {
         unsigned char c = (unsigned char)*at;
-        /* Letters and digits, which are most of all texts, need no thought. */
-        if (c > ' ' && c < 127 && c != '&' && !line->is_pending && line->chars < line->max_chars) {
-            line->bytes.bytes[line->bytes.length++] = *at++;
-            line->chars++;
-            line->read++;
+        /* Words, which are most of all texts, need no thought. */
+        if (is_word_char(at) && !line->is_pending && line->chars < line->max_chars) {
+            size_t length = (size_t)(words_end(at + 1, text.end) - at), room = line->max_chars - line->chars;
+            length = length < room ? length : room;
+            memcpy(line->bytes.bytes + line->bytes.length, at, length);
+            line->bytes.length += length;
+            line->chars += length;
+            line->read += length;
+            at += length;
             continue;
         }
         Reference found;

@@ -260,9 +260,11 @@ void settle_comments(Document *document, float *scores) {
     float all = 0;
     if (!(kinds & (LD_ARTICLE | OG_ARTICLE)) || kinds & LD_FORUM)
         return;
-    sum_scores(document, scores);
     for (size_t b = 0; b < document->block_count; b++)
         all += document->elements[document->blocks[b].element].comments ? weight_of(&document->blocks[b]) : 0;
+    if (!all)
+        return;
+    sum_scores(document, scores);
     for (size_t b = 0; b < document->block_count; b++) {
         uint32_t comments = document->elements[document->blocks[b].element].comments;
         if (comments && are_none(document, &document->elements[comments], all))
