@@ -5,7 +5,6 @@
  * the default action of its signal, as a timer for each page would. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
-#include <math.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -75,7 +74,7 @@ static PyObject *make(PyTypeObject *type, PyObject *arguments, PyObject *named) 
         return NULL;
     void *memory = mmap(NULL, sizeof *self->slot, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     self->slot = memory == MAP_FAILED ? NULL : memory;
-    if (!self->slot || begin_to_look((int64_t)(fmin(seconds, MAX_SECONDS) * SECOND))) {
+    if (!self->slot || begin_to_look((int64_t)((seconds < MAX_SECONDS ? seconds : MAX_SECONDS) * SECOND))) {
         PyErr_SetFromErrno(PyExc_OSError);
         Py_DECREF(self);
         return NULL;
