@@ -67,11 +67,22 @@ def check_record(native: Any, draw: random.Random) -> None:
 
 
 def check_column(native: Any, draw: random.Random) -> None:
-    texts = draw.choices(TEXTS, k=draw.choice([0, 1, 5, 100]))
-    ends, data = native.text_column(texts)
-    assert data == "".join(texts).encode()
-    assert len(ends) == 4 * (len(texts) + 1)
-    assert native.text_column([*texts, None]) is None
+    from lycosa.store.columns import PlainTextColumn
+
+    compiled, plain = native.TextColumn(), PlainTextColumn()
+    for _ in range(draw.randrange(4)):
+        texts = draw.choices([*TEXTS, "\ud800"], k=draw.choice([0, 1, 5, 100]))
+        for column in (compiled, plain):
+            column.extend(texts)
+            column.append("é")
+        assert compiled.take() == plain.take()
+
+
+def filled(native: Any) -> tuple[bytes, bytes]:
+    column = native.TextColumn()
+    column.extend(["a", "b" * 3000, "é"] * 40)
+    taken: tuple[bytes, bytes] = column.take()
+    return taken
 
 
 def calls(fetch: Any, store: Any) -> list[tuple[Callable[..., Any], tuple[Any, ...]]]:
@@ -80,7 +91,7 @@ def calls(fetch: Any, store: Any) -> list[tuple[Callable[..., Any], tuple[Any, .
         (fetch.plain_head, (head, 100, 10_000, 1_000)),
         (store.base32, (bytes(20),)),
         (store.record, ("a: b\r\n", bytes(20), b"head", b"body")),
-        (store.text_column, (["a", "b" * 100],)),
+        (filled, (store,)),
     ]
     return [*found, (store.digests, (b"body", b"head", b"raw"))] if store.HAS_SHA1 else found
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.store import tables
+from lycosa.store.columns import PlainTextColumn
 from lycosa.store.digest import plain_base32, plain_digests, plain_record
 
 native = pytest.importorskip("lycosa.store._native")
@@ -68,10 +69,26 @@ def test_what_cannot_be_written_is_refused() -> None:
         native.digests("text", b"", b"")
 
 
-VALUES = st.lists(st.text(st.characters(exclude_categories=["Cs"])) | st.sampled_from(["", "a", "nofollow"]))
+TEXTS = st.lists(st.text() | st.sampled_from(["", "a", "nofollow", "\ud800", "x" * 2000]))
 
 
-@given(VALUES, st.sampled_from([pa.string(), pa.dictionary(pa.int32(), pa.string())]), st.booleans())
+@given(st.lists(TEXTS, max_size=4))
+def test_a_column_has_the_same_bytes_whenever_it_is_taken(batches: list[list[str]]) -> None:
+    compiled, plain = native.TextColumn(), PlainTextColumn()
+    for texts in batches:
+        for column in (compiled, plain):
+            column.extend(texts)
+            column.append("é")
+        assert len(compiled) == len(plain) == len(texts) + 1
+        assert compiled.take() == plain.take()
+    assert len(compiled) == 0
+    assert compiled.take() == plain.take() == (bytes(4), b"")
+
+
+KINDS = st.sampled_from([pa.string(), pa.dictionary(pa.int32(), pa.string())])
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]))), KINDS, st.booleans())
 def test_a_column_is_that_of_arrow(values: list[str], kind: pa.DataType, is_one_missing: bool) -> None:
     texts = [*values, None] if is_one_missing else values
     made, expected = tables._array(texts, kind), pa.array(texts, kind)
@@ -81,9 +98,15 @@ def test_a_column_is_that_of_arrow(values: list[str], kind: pa.DataType, is_one_
     assert made.to_pylist() == texts
 
 
-def test_what_is_no_column_of_texts_is_left_to_arrow() -> None:
-    for values in ([1], ["a", b"b"], "text", None, ["a", 1.5]):
-        assert native.text_column(values) is None
-    assert native.text_column(("é", "")) == (b"\0\0\0\0\2\0\0\0\2\0\0\0", "é".encode())
-    with pytest.raises(UnicodeEncodeError):
-        native.text_column(["\ud800"])
+def test_a_column_takes_texts_and_nothing_else() -> None:
+    column = native.TextColumn()
+    for wrong in (None, 1, b"a"):
+        with pytest.raises(TypeError):
+            column.append(wrong)
+        with pytest.raises(TypeError):
+            column.extend([wrong])
+    for unfit in (None, "text", iter(["a"])):
+        with pytest.raises(TypeError):
+            column.extend(unfit)
+    column.extend(("a", "b"))
+    assert column.take() == (b"\0\0\0\0\1\0\0\0\2\0\0\0", b"ab")

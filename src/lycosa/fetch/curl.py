@@ -54,6 +54,7 @@ class _Request(NamedTuple):
     where: Authority
     lines: RequestLines
     max_bytes: int
+    task: asyncio.Task[Any]  # that asks
     proxy: Proxy | None = None  # with an address in place of its name
     method: str = "GET"
     body: bytes = b""
@@ -211,10 +212,12 @@ class CurlFetcher:
         parts: RequestParts | None = None,
     ) -> Response:
         """One request and its answer, whatever its status; raises `VisitError` or `NoNetwork`."""
-        self._take_back(asyncio.current_task())
+        task = asyncio.current_task()
+        assert task is not None
+        self._take_back(task)
         where, own = split_url(url), self._site_requests.of(url)
         lines = self._site_requests.lines(own, headers, parts)
-        request = _Request(url, where, lines, max_body_bytes or self._settings.max_body_bytes)
+        request = _Request(url, where, lines, max_body_bytes or self._settings.max_body_bytes, task)
         if parts:
             request = request._replace(method=parts.method, body=parts.body)
         trial = self._connectivity.begin()
@@ -287,6 +290,9 @@ class CurlFetcher:
         await self._resolver.close()
 
     def _permitted(self, addresses: Sequence[str], first: str = "") -> list[str]:
+        if len(addresses) == 1:
+            self._gate.check(addresses[0])
+            return [*addresses]
         permitted = [address for address in addresses if self._gate.permits(address)]
         if not permitted:
             self._gate.check(addresses[0])
@@ -310,8 +316,8 @@ class CurlFetcher:
                 async with self._one_after_the_other:
                     await self._body_budget.wait_for_room()
                     await asyncio.sleep(0)
-                    return self._lent(self._response(request, slot, trouble, started_at))
-            return self._lent(self._response(request, slot, trouble, started_at))
+                    return self._lent(self._response(request, slot, trouble, started_at), request.task)
+            return self._lent(self._response(request, slot, trouble, started_at), request.task)
         except asyncio.CancelledError:
             self._stop(slot)
             raise
@@ -320,17 +326,17 @@ class CurlFetcher:
             slot.chunks.clear()
             self._idle.append(slot)
 
-    def _lent(self, response: Response) -> Response:
+    def _lent(self, response: Response, task: asyncio.Task[Any]) -> Response:
         """A response whose bodies count until its task is over, or asks again: it may wait for others with them."""
-        task = asyncio.current_task()
-        assert task is not None
-        is_one = response.body is response.raw_body
-        self._lent_bytes[task] = len(response.raw_body) + (0 if is_one else len(response.body))
-        self._body_budget.hold(self._lent_bytes[task])
+        size_bytes = len(response.raw_body)
+        if response.body is not response.raw_body:
+            size_bytes += len(response.body)
+        self._lent_bytes[task] = size_bytes
+        self._body_budget.hold(size_bytes)
         task.add_done_callback(self._take_back)
         return response
 
-    def _take_back(self, task: asyncio.Task[Any] | None) -> None:
+    def _take_back(self, task: asyncio.Task[Any]) -> None:
         if task in self._lent_bytes:
             task.remove_done_callback(self._take_back)
             self._body_budget.hold(-self._lent_bytes.pop(task))

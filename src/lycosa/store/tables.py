@@ -8,7 +8,7 @@ none.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from sys import getsizeof
@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lycosa.model import Items, Links, OutcomeKind, Texts, Visit
+from lycosa.store.columns import TextColumn, new_text_column
 from lycosa.store.files import OPEN, publish
 from lycosa.store.folder import PARQUET, CrawlFolder
 from lycosa.store.warc import microseconds
@@ -99,26 +100,15 @@ _ROW_BYTES, _LINK_BYTES = 2_000, 200
 MAX_BUFFER_BYTES = 16 * 1024 * 1024
 
 
-def _find_compiled_column() -> Callable[[Sequence[Any]], tuple[bytes, bytes] | None] | None:
-    try:
-        from lycosa.store._native import text_column as compiled
-    except ImportError:  # not built: Arrow finds the same
-        return None
-    return compiled
-
-
-compiled_column = _find_compiled_column()
-
-
 class RowBatch(NamedTuple):
     """Rows on their way to one row group of each table."""
 
     visits: list[tuple[Any, ...]]
-    texts: list[Texts]
+    texts: tuple[TextColumn, ...]
     link_counts: list[int]
-    targets: list[str]
-    anchors: list[str]
-    rels: list[str]
+    targets: TextColumn
+    anchors: TextColumn
+    rels: TextColumn
     items: list[tuple[Any, ...]]
 
 
@@ -141,7 +131,8 @@ class TablePart:
         """Buffer a row of `pages`, and the rows of `links` and `items` that come from it."""
         batch = self._batch
         batch.visits.append(msgspec.structs.astuple(visit))
-        batch.texts.append(texts)
+        for column, text in zip(batch.texts, texts, strict=True):
+            column.append(text)
         batch.link_counts.append(len(links.targets))
         batch.targets.extend(links.targets)
         batch.anchors.extend(links.anchors)
@@ -166,7 +157,7 @@ class TablePart:
         self.is_whole = False
         if batch.visits:
             self._pages.write(pages_table(batch))
-        if batch.targets:
+        if len(batch.targets):
             self._links.write(links_table(batch))
         if batch.items:
             self._items.write(items_table(batch))
@@ -222,8 +213,14 @@ class _Table:
 def pages_table(batch: RowBatch) -> pa.Table:
     """The rows of `pages` of a batch."""
     columns = _columns(batch.visits)
-    columns |= zip(Texts._fields, zip(*batch.texts, strict=True), strict=True)
-    return pa.table([_array(columns[field.name], field.type) for field in PAGES], schema=PAGES)
+    texts = dict(zip(Texts._fields, batch.texts, strict=True))
+    return pa.table(
+        [
+            _text_array(texts[field.name]) if field.name in texts else _array(columns[field.name], field.type)
+            for field in PAGES
+        ],
+        schema=PAGES,
+    )
 
 
 def waiting_table(visits: Sequence[Visit]) -> pa.Table:
@@ -299,9 +296,9 @@ def links_table(batch: RowBatch) -> pa.Table:
     sources = _array([row[urls] for row in batch.visits], pa.string())
     columns = [
         pa.DictionaryArray.from_arrays(pa.array(page_of_link), sources),
-        _array(batch.targets, pa.string()),
-        _array(batch.anchors, pa.string()),
-        _array(batch.rels, _WORD),
+        _text_array(batch.targets),
+        _text_array(batch.anchors),
+        _text_array(batch.rels).dictionary_encode(),
         pa.array(at[page_of_link], _MOMENT),
     ]
     return pa.table(columns, schema=LINKS)
@@ -335,21 +332,20 @@ def items_of(part: Path) -> dict[int, Items]:
 
 
 def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    try:
-        return _text_array(values, kind) if kind in _TEXTS else pa.array(values, kind)
-    except UnicodeEncodeError:
-        # Half of a surrogate pair has no UTF-8 form; one such page must not hold up the others.
-        return pa.array([value.encode("utf-8", "replace").decode() for value in values], kind)
-
-
-def _text_array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """As `pa.array`, which takes four times as long with texts. Where any are missing it is asked."""
-    if compiled_column is None or (column := compiled_column(values)) is None:
+    if kind not in _TEXTS or None in values:
         return pa.array(values, kind)
-    ends, texts = map(pa.py_buffer, column)
-    array = pa.StringArray.from_buffers(len(values), ends, texts)
-    return array.dictionary_encode() if kind == _WORD else array
+    # Arrow asks of every value what it is, which takes four times as long.
+    column = new_text_column()
+    column.extend(values)
+    texts = _text_array(column)
+    return texts.dictionary_encode() if kind == _WORD else texts
+
+
+def _text_array(column: TextColumn) -> pa.Array:
+    count, (ends, texts) = len(column), column.take()
+    return pa.StringArray.from_buffers(count, pa.py_buffer(ends), pa.py_buffer(texts))
 
 
 def _empty_batch() -> RowBatch:
-    return RowBatch([], [], [], [], [], [], [])
+    texts = tuple(new_text_column() for _ in Texts._fields)
+    return RowBatch([], texts, [], new_text_column(), new_text_column(), new_text_column(), [])

@@ -13,6 +13,7 @@
 
 /* A page is ended after its limit and at most two of so many parts of it more. */
 enum { PARTS = 8 };
+static const double MAX_SECONDS = 1e9;
 static const int64_t SECOND = 1000000000, MIN_INTERVAL = 4000000;
 
 /* Of the process, as timer and signal are. What is being read, 0 for nothing; what the timer found, and when. */
@@ -43,6 +44,7 @@ static void look(int number) {
     }
 }
 
+/* Without a limit nobody looks. */
 static int begin_to_look(int64_t limit_ns) {
     int64_t interval = limit_ns / PARTS < MIN_INTERVAL ? MIN_INTERVAL : limit_ns / PARTS;
     struct sigaction action = {.sa_handler = look, .sa_flags = SA_RESTART};
@@ -52,6 +54,8 @@ static int begin_to_look(int64_t limit_ns) {
     sigemptyset(&action.sa_mask);
     current = found = 0;
     limit = limit_ns;
+    if (!limit_ns)
+        return 0;
     return sigaction(SIGPROF, &action, NULL) || setitimer(ITIMER_PROF, &timer, NULL) ? -1 : 0;
 }
 
@@ -61,7 +65,7 @@ static PyObject *make(PyTypeObject *type, PyObject *arguments, PyObject *named) 
     (void)named;
     if (!PyArg_ParseTuple(arguments, "id", &fd, &seconds))
         return NULL;
-    if (!(seconds > 0 && seconds < 1e9)) {
+    if (!(seconds >= 0)) {
         PyErr_SetString(PyExc_ValueError, "no time to read a page in");
         return NULL;
     }
@@ -70,7 +74,7 @@ static PyObject *make(PyTypeObject *type, PyObject *arguments, PyObject *named) 
         return NULL;
     void *memory = mmap(NULL, sizeof *self->slot, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     self->slot = memory == MAP_FAILED ? NULL : memory;
-    if (!self->slot || begin_to_look((int64_t)(seconds * SECOND))) {
+    if (!self->slot || begin_to_look((int64_t)((seconds < MAX_SECONDS ? seconds : MAX_SECONDS) * SECOND))) {
         PyErr_SetFromErrno(PyExc_OSError);
         Py_DECREF(self);
         return NULL;

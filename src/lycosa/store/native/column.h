@@ -4,6 +4,6 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-PyObject *text_column(PyObject *module, PyObject *values);
+extern PyType_Spec TEXT_COLUMN;
 
 #endif

@@ -1,5 +1,5 @@
 /* The compiled parts of keeping a page: digests, a record as bytes (the twin of digest.py; what stands in the header of
- * a record is decided in warc.py), and the texts of a column (for tables.py, where Arrow finds the same). */
+ * a record is decided in warc.py), and the texts of a column (see column.c). */
 #include "column.h"
 #include "sha1.h"
 
@@ -89,14 +89,16 @@ static PyObject *record(PyObject *module, PyObject *arguments) {
 
 static int fill(PyObject *module) {
     knows_sha1 = has_sha1();
-    return PyModule_AddIntConstant(module, "HAS_SHA1", knows_sha1);
+    PyObject *type = PyType_FromSpec(&TEXT_COLUMN);
+    int failed = !type || PyModule_AddObjectRef(module, "TextColumn", type);
+    Py_XDECREF(type);
+    return failed ? -1 : PyModule_AddIntConstant(module, "HAS_SHA1", knows_sha1);
 }
 
 static PyMethodDef METHODS[] = {
     {"base32", base32, METH_O, "base32(digest) -> 32 letters"},
     {"digests", digests, METH_VARARGS, "digests(body, head, raw) -> those of the body, and of head and raw"},
     {"record", record, METH_VARARGS, "record(fields, digest, head, body) -> a WARC record"},
-    {"text_column", text_column, METH_O, "text_column(texts) -> ends and bytes; None if there is anything but texts"},
     {NULL, NULL, 0, NULL},
 };
 static PyModuleDef_Slot SLOTS[] = {{Py_mod_exec, fill}, {0, NULL}};
