@@ -22,7 +22,7 @@ from lycosa.frontier.entries import encode_block, entry_of
 from lycosa.frontier.memory import MemoryReader, MemoryTables
 from lycosa.frontier.records import block_key, due_key, encode
 from lycosa.frontier.rocks import known
-from lycosa.frontier.rocks.database import KNOWN, Database
+from lycosa.frontier.rocks.database import FRESH, KNOWN, Database
 from lycosa.frontier.rocks.known import FILE_NAME
 from lycosa.frontier.rocks.reader import RocksReader
 from lycosa.frontier.rocks.tables import RocksTables
@@ -486,6 +486,9 @@ async def test_an_overfull_exact_filter_loses_nothing(folder: Path) -> None:
 async def test_what_is_certainly_new_costs_no_look_at_the_disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tables = RocksTables(folder, **EXACT)
     await tables.write(knowing(1))
+    await tables.close()
+    tables = RocksTables(folder, **EXACT)
+    await tables.write(knowing(50))
     looks: list[Sequence[bytes]] = []
     get = Database.get
 
@@ -498,6 +501,38 @@ async def test_what_is_certainly_new_costs_no_look_at_the_disk(folder: Path, mon
     assert looks == []
     assert await tables.known([mark(1), mark(2)]) == [True, False]
     assert looks == [[mark(1)]]
+    # What is known since a moment ago is in memory.
+    assert await tables.known([mark(50), mark(1)]) == [True, True]
+    assert looks == [[mark(1)]] * 2
+    await tables.close()
+
+
+async def test_fingerprints_get_rows_when_there_are_enough_of_them(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(known, "MAX_GATHERED", 10)
+    tables = RocksTables(folder, **EXACT)
+    database = tables._database
+    for first in range(0, 9, 3):
+        await tables.write(knowing(*range(first, first + 3)))
+    assert (len(list(database.keys(FRESH))), len(list(database.keys(KNOWN)))) == (3, 0)
+    crash(tables)
+    tables = RocksTables(folder, **EXACT)
+    database = tables._database
+    assert await tables.known(list(map(mark, range(10)))) == [True] * 9 + [False]
+    await tables.write(knowing(9, 10))
+    assert list(database.keys(FRESH)) == []
+    assert list(database.keys(KNOWN)) == sorted(map(mark, range(11)))
+    await tables.write(knowing(11))
+    forgets = Batch()
+    forgets.known = {mark(3): False, mark(11): False, mark(12): True}
+    await tables.write(forgets)
+    assert list(database.keys(KNOWN)) == sorted(mark(number) for number in range(13) if number not in (3, 11))
+    await tables.write(knowing(3))
+    reader = RocksReader(folder)
+    assert reader.known([mark(3), mark(11), mark(12)]) == [True, False, True]
+    assert reader.count_known() == 12
+    reader.close()
     await tables.close()
 
 

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 
 from lycosa.errors import BackendLost
+from lycosa.frontier.arrivals import in_full
 from lycosa.model import OutcomeKind, Placement, Settlement, Target
 from lycosa.process.frames import MAX_FRAME_BYTES, CallClient, CallServer, ReplyFrame, Serve, connect
 from lycosa.process.messages import (
@@ -152,7 +153,7 @@ async def test_many_long_links_travel_in_several_messages(open_pair: Open) -> No
 
     async def note(request: Request) -> Reply:
         assert isinstance(request, Settle)
-        sizes.append(sum(len(settlement.discovered) for settlement in request.settlements))
+        sizes.append(sum(len(in_full(settlement).discovered) for settlement in request.settlements))
         return Settled([request.settlements[0].token])
 
     client, _ = await open_pair(note)

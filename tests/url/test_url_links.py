@@ -20,7 +20,7 @@ from lycosa.model import RawLink
 from lycosa.settings import Settings
 from lycosa.url.canonical import FETCHED, NO_LIMITS, UrlLimits, parse_seeds
 from lycosa.url.fingerprint import Fingerprinter
-from lycosa.url.links import FoundLinks, MemoLinks, PageLinks, page_links
+from lycosa.url.links import FoundLinks, MemoLinks, PageLinks, may_name_others_by_values, page_links
 from lycosa.url.memo import KnownLink, LinkPolicy, Renaming
 from lycosa.url.remembered import Remembered
 from lycosa.url.rules import RISKY_RULES, CanonicalRules
@@ -305,3 +305,17 @@ def test_without_the_compiled_part_the_memo_decides(monkeypatch: pytest.MonkeyPa
     monkeypatch.delattr("lycosa.url._native")
     monkeypatch.delitem(sys.modules, "lycosa.url.compiled")
     assert isinstance(page_links(policy()), MemoLinks)
+
+
+SCHEMED = st.lists(st.sampled_from(["http", "https", "://", ":/", "x", "ftp", "/", "é", "HTTP"]), max_size=8).map(
+    "".join
+)
+
+
+@given(st.lists(SCHEMED, max_size=4))
+def test_links_that_may_have_other_schemes_are_seen_by_the_compiled_pass(hrefs: list[str]) -> None:
+    page = [RawLink(href, "", "") for href in hrefs]
+    may_name = native.may_name_others(page)
+    assert may_name >= may_name_others_by_values(page)
+    if all(href.isascii() for href in hrefs):
+        assert may_name == may_name_others_by_values(page)

@@ -20,7 +20,7 @@ from lycosa.frontier.tables import HISTORY, Tables
 from lycosa.model import Refusal, Target, origin_of
 
 
-class Prepared(NamedTuple):
+class Arrivals(NamedTuple):
     """What a batch brings that is not known: the fingerprints of targets; and of messages all that is plain."""
 
     fresh: set[bytes]
@@ -51,7 +51,7 @@ class Admission:
         marked: Collection[bytes] = (),
         origins: Iterable[str] = (),
         messages: Sequence[bytes] = (),
-    ) -> Prepared:
+    ) -> Arrivals:
         """Bring into memory what adding these takes, and what is new in messages, if all are taken.
 
         What is `marked` is for others to make known.
@@ -70,9 +70,9 @@ class Admission:
         await self._hosts.load(hosts, batch)
         await self._backlog.load_tails_of(group[:3] for group in groups)
         await self._backlog.load_tails(new)
-        return Prepared(fresh, groups, marks, found[: len(others)])
+        return Arrivals(fresh, groups, marks, found[: len(others)])
 
-    async def take_in(self, batch: HostBatch, prepared: Prepared, joining: list[Target]) -> int:
+    async def take_in(self, batch: HostBatch, prepared: Arrivals, joining: list[Target]) -> int:
         """What is new in messages joins its queues. Returns how many there were."""
         batch.known.update(dict.fromkeys(prepared.marks, True))
         self._backlog.counts["known"] += len(prepared.marks)

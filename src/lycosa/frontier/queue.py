@@ -115,7 +115,8 @@ class HostQueue:
         key = self._key(lane, number)
         entries = self._entries_of(key)
         places = range(lane.gone if number == lane.first else 0, len(entries))
-        given = {spot.place for spot in self._given.get(key, ())}
+        spots = self._given.get(key)
+        given = {spot.place for spot in spots} if spots else ()
         for place in reversed(places) if is_last_first else places:
             if place not in given:
                 return Spot(lane, number, place), entries[place]

@@ -11,7 +11,7 @@ from lycosa.frontier.rules import RANKS, OriginState, host_of_origin
 from lycosa.model import NO_REASON, Reason, SiteNews, Target, origin_of
 from lycosa.ports import Counts
 
-FORMAT = 6
+FORMAT = 7
 _VERSION_BYTES = 8
 DAY_SECONDS = 86_400.0
 

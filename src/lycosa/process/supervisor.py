@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import signal
 import socket
@@ -80,6 +81,10 @@ class Supervisor:
     async def work(self, frontier: CrawlFrontier, dispatcher: CentralDispatcher) -> None:
         """Visit until the dispatcher says that it is over. Raises `BackendLost`."""
         self._frontier, self._dispatcher = frontier, dispatcher
+        # As in workers: links make many short-lived containers here, and no cycles worth looking for often. What is
+        # here by now stays: without another look at it that is 5 to 12 % of what the frontier takes.
+        gc.freeze()
+        gc.set_threshold(50_000, 20, 20)
         try:
             with self._session.disk(), self._folder.log.open("ab") as log:
                 await self._run_workers(log)

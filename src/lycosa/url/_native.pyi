@@ -1,6 +1,6 @@
 """The compiled part: see native/links.h."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from lycosa.model import RawLink
 from lycosa.url.memo import KnownLink, Link, OriginFacts, Renaming
@@ -59,6 +59,9 @@ class Decider:
 
     def origins(self) -> int:
         """How many origins are kept."""
+
+def may_name_others(links: Sequence[RawLink], /) -> bool:
+    """Whether some href may have another scheme than those of the web; one beyond ASCII may."""
 
 def keyed_hash(secret: bytes, text: bytes, digest_bytes: int, /) -> bytes:
     """BLAKE2b of a text that is not empty."""

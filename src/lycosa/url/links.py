@@ -5,7 +5,7 @@ The compiled pass does it (`compiled.py`); where that was not built, the memo do
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from itertools import compress
 from typing import NamedTuple, Protocol, cast
 
@@ -123,6 +123,23 @@ class MemoLinks:
     def _named(self, base: str, hrefs: Sequence[str]) -> dict[bytes, KnownLink]:
         links = (self._policy.decide(href, base) for href in hrefs)
         return {link.fingerprint: link for link in links if isinstance(link, KnownLink) and link.in_scope}
+
+
+def may_name_others_by_values(links: Sequence[RawLink]) -> bool:
+    """Whether some link may lead by another scheme than those of the web."""
+    hrefs = "\n".join([each.href for each in links])
+    return hrefs.count("://") > hrefs.count("http://") + hrefs.count("https://")
+
+
+def _choose() -> Callable[[Sequence[RawLink]], bool]:
+    try:
+        from lycosa.url._native import may_name_others
+    except ImportError:  # installed without a compiler
+        return may_name_others_by_values
+    return may_name_others
+
+
+may_name_others = _choose()
 
 
 def page_links(policy: LinkPolicy, *, tells_others: bool = False) -> PageLinks:

@@ -21,6 +21,7 @@ from lycosa.dedupe.groups import ContentGroups
 from lycosa.dedupe.memory import MemoryContentGroups
 from lycosa.errors import BackendLost, SettingsError
 from lycosa.figures import FilterFigures
+from lycosa.frontier.arrivals import in_full
 from lycosa.frontier.gathering import Gathering
 from lycosa.frontier.obeying import is_pardoned
 from lycosa.frontier.poison import readable_history
@@ -145,7 +146,8 @@ class RedisFrontier:
         await self._ready()
         mine: list[Settlement] = []
         lent: dict[int, list[Settlement]] = defaultdict(list)
-        for settlement in settlements:
+        # Which partition has each link is for this machine to say.
+        for settlement in map(in_full, settlements):
             home, is_lent = self._ready_crawl.home_of(settlement.token), self._lending.pop(settlement.token)
             if is_lent and home in self._ownership.partitions:
                 # It is ours by now, and its lease is gone.

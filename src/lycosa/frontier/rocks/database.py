@@ -1,6 +1,7 @@
 """RocksDB as the frontier uses it: how it is opened, written, synced and let go, and what its errors mean.
 
-Each table is a column family; `known` has the fingerprints of known URLs as keys, without values; `bands` and
+Each table is a column family; `known` has the fingerprints of known URLs as keys, without values; `fresh` has those of
+each write together, until there are enough of them to become rows (see `known.py`); `bands` and
 `signatures` are the groups of like texts (see `dedupe/rocks.py`). Knows nothing of what stands in the tables.
 """
 
@@ -31,9 +32,9 @@ from lycosa.errors import BackendLost, FolderInUse, LycosaError, SettingsError, 
 from lycosa.frontier.records import FORMAT
 from lycosa.frontier.tables import META, TABLES, Row
 
-KNOWN = "known"
+KNOWN, FRESH = "known", "fresh"
 _FORMAT = FORMAT.to_bytes(1)
-_FAMILIES = (*TABLES, KNOWN)
+_FAMILIES = (*TABLES, KNOWN, FRESH)
 _SIGNS_OF_DAMAGE = ("Corruption", "No such file")
 _LIBRARY_FILE = "rocksdict-config.json"
 _BLOCK_CACHE_BYTES = 32 * 1024 * 1024

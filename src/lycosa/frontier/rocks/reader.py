@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from lycosa.frontier.rocks.database import KNOWN, Database
-from lycosa.frontier.rocks.known import named_fingerprints
+from lycosa.frontier.rocks.database import FRESH, KNOWN, Database
+from lycosa.frontier.rocks.known import gathered_in, named_fingerprints
 from lycosa.frontier.tables import HISTORY, META, Row
 
 
@@ -27,7 +27,11 @@ class RocksReader:
     def known(self, fingerprints: Sequence[bytes]) -> list[bool]:
         """Whether each of these has a row that says so: where a filter has the last word it may be known without."""
         marked, visited = (self._database.get(family, fingerprints) for family in (KNOWN, HISTORY))
-        return [row is not None or past is not None for row, past in zip(marked, visited, strict=True)]
+        fresh = gathered_in(raw for _, raw in self._database.rows(FRESH))
+        return [
+            row is not None or past is not None or mark in fresh
+            for mark, row, past in zip(fingerprints, marked, visited, strict=True)
+        ]
 
     def count_known(self) -> int:
         """By counting; where a filter has the last word, those that the tables name, and what is due again twice."""

@@ -83,6 +83,7 @@ class RocksTables:
     async def close(self) -> None:
         try:
             await self._commit.finish()
+            self._known.part(self._rows)
             if len(self._rows):
                 self._write_rows()
             self._database.sync()

@@ -691,7 +691,45 @@ static PyObject *keyed_hash(PyObject *module, PyObject *arguments) {
     return PyBytes_FromStringAndSize((const char *)digest, digest_bytes);
 }
 
+/* Whether "://" stands in a text where it is not that of the web. */
+static int names_other_scheme(PyObject *href) {
+    if (!PyUnicode_Check(href)) {
+        PyErr_SetString(PyExc_TypeError, "hrefs are texts");
+        return -1;
+    }
+    if (!PyUnicode_IS_COMPACT_ASCII(href))
+        return 1;
+    Span text = ascii_of(href);
+    for (const char *at = text.at; (at = memchr(at, ':', (size_t)(text.end - at))); at++) {
+        size_t before = (size_t)(at - text.at);
+        if (text.end - at < 3 || at[1] != '/' || at[2] != '/')
+            continue;
+        if (!(before >= 4 && !memcmp(at - 4, "http", 4)) && !(before >= 5 && !memcmp(at - 5, "https", 5)))
+            return 1;
+    }
+    return 0;
+}
+
+static PyObject *may_name_others(PyObject *module, PyObject *links) {
+    PyObject *several = PySequence_Fast(links, "links in a list");
+    int found = several ? 0 : -1;
+    (void)module;
+    for (Py_ssize_t i = 0; !found && i < PySequence_Fast_GET_SIZE(several); i++) {
+        PyObject *link = PySequence_Fast_GET_ITEM(several, i);
+        if (PyTuple_Check(link) && PyTuple_GET_SIZE(link)) {
+            found = names_other_scheme(PyTuple_GET_ITEM(link, 0));
+        } else {
+            PyErr_SetString(PyExc_TypeError, "links begin with their hrefs");
+            found = -1;
+        }
+    }
+    Py_XDECREF(several);
+    return found < 0 ? NULL : PyBool_FromLong(found);
+}
+
 static PyMethodDef module_methods[] = {
+    {"may_name_others", may_name_others, METH_O,
+     "may_name_others(links): whether some href may have another scheme than the web's; that of one beyond ASCII may"},
     {"keyed_hash", keyed_hash, METH_VARARGS, "keyed_hash(secret, text, digest_bytes): BLAKE2b under a key"},
     {NULL, NULL, 0, NULL},
 };
