@@ -10,7 +10,7 @@ from lycosa.model import WAITS, Lease
 # Leases that wait longer are given back: their host got slow, and what is better may have been found meanwhile.
 MAX_WAIT_SECONDS = 5.0
 # Pages that may be read while the next is on its way: as many as come while one waits to be recognised with others.
-READ_AHEAD = 8
+READ_AHEAD = 16
 # A host that has so many leases left, and such a part of them, need not wait for what is to be settled.
 PLENTY, PLENTY_PART = 16, 3
 

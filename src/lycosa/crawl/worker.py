@@ -47,7 +47,7 @@ MANY_CONNECTIONS, LONG_TURN_SECONDS = 512, 0.1
 # Visits that may wait for their commit before those of a run wait with them.
 MAX_UNSETTLED = 512
 # How long a visit waits for others to be committed with it, while its host has enough to go on.
-GATHER_SECONDS = 0.05
+GATHER_SECONDS = 0.1
 # What a discovered target takes until the frontier has it, once as a value and once as part of a message.
 TARGET_BYTES = 1000
 
