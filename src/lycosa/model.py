@@ -295,6 +295,7 @@ class Settlement(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
     told: list[Target] = []  # of a feed that is a page: URLs of its host, most of them known, with what it says of them
     on_topic: bool = False
     found: bytes = b""  # of what it discovered, what is in short (see `frontier.arrivals`): it comes before the rest
+    rested_seconds: float = 0.0  # for how long the host had not been asked by then: part of its pause is over
 
 
 class Placement(NamedTuple):

@@ -359,6 +359,16 @@ class FrontierContract(
         stage.clock.advance(0.1)
         assert urls(await stage.take()) == {"a/2"}
 
+    async def test_a_pause_begins_with_the_answer(self, stage: Stage) -> None:
+        await stage.open_hosts("a/1", "a/2", "a/3")
+        await stage.settle(await stage.take_one(), fetch_seconds=2.5, rested_seconds=20.0)
+        stage.clock.advance(4.9)
+        assert await stage.take() == []
+        stage.clock.advance(0.1)
+        await stage.settle(await stage.take_one(), fetch_seconds=2.5, rested_seconds=2000.0)
+        stage.clock.advance(1.0)  # for its domain
+        assert urls(await stage.take()) == {"a/3"}
+
     async def test_the_crawl_delay_is_kept_in_full(self, stage: Stage) -> None:
         await stage.add("a/1", "a/2")
         await stage.read_robots(await stage.take_one(), delay=3000.0)

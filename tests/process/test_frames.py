@@ -86,6 +86,26 @@ async def test_answers_find_their_calls_in_whatever_order(open_pair: Open) -> No
     assert replies == [RobotsReply(origin.encode()) for origin in gates]
 
 
+async def test_what_is_in_no_hurry_goes_with_what_is() -> None:
+    client, sink = CallClient(), Sink()
+    client.connection_made(sink)
+    asked = [asyncio.create_task(client.call(Recognise(b"", url, 1), is_urgent=False)) for url in ("a", "b")]
+    await asyncio.sleep(0)
+    assert sink.frames == []
+    asked.append(asyncio.create_task(client.call(AskRobots("c"))))
+    while not sink.frames:
+        await asyncio.sleep(0)
+    (frame,) = sink.frames
+    assert sum(url in frame for url in (b"a", b"b", b"c")) == 3
+    for task in asked:
+        task.cancel()
+
+
+async def test_what_is_in_no_hurry_goes_by_itself_too(open_pair: Open) -> None:
+    client, _ = await open_pair(echo)
+    assert await client.call(Recognise(b"", "a", 1), is_urgent=False) == Recognised("a", Placement())
+
+
 async def test_orders_come_first(open_pair: Open) -> None:
     client, server = await open_pair(echo)
     server.order(Orders(3, "/folder", "seat", b"settings", b"key"))

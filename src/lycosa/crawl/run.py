@@ -10,9 +10,9 @@ from lycosa.model import WAITS, Lease
 # Leases that wait longer are given back: their host got slow, and what is better may have been found meanwhile.
 MAX_WAIT_SECONDS = 5.0
 # Pages that may be read while the next is on its way: as many as come while one waits to be recognised with others.
-READ_AHEAD = 8
-# A host that has such a part of its leases left need not wait for what is to be settled.
-PLENTY_PART = 3
+READ_AHEAD = 16
+# A host that has so many leases left, and such a part of them, need not wait for what is to be settled.
+PLENTY, PLENTY_PART = 16, 3
 
 
 class HostRun:
@@ -61,7 +61,7 @@ class HostRun:
 
     @property
     def has_plenty(self) -> bool:
-        return 0 < self._length <= PLENTY_PART * len(self.leases)
+        return len(self.leases) >= max(PLENTY, self._length // PLENTY_PART)
 
     @property
     def is_over(self) -> bool:

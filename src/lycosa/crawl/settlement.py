@@ -201,6 +201,13 @@ def may_go_on(lease: Lease, settlement: Settlement) -> bool:
             return lease.at_once and settlement.status > 0
 
 
+def answered_at(outcome: Settled) -> float:
+    """When the host had answered all that it was asked; 0 if that is not known."""
+    response = response_of(outcome)
+    # For a browser more was asked.
+    return response.started_at + response.seconds if response and not response.rendering else 0.0
+
+
 def postponement_of(lease: Lease, outcome: Postponed) -> Settlement:
     """What a visit that was put off means: no trace of it but its place in the queue."""
     return Settlement(

@@ -11,11 +11,21 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
 from lycosa.clock import Clock, machine_clock
 from lycosa.crawl.discovery import Discovery
 from lycosa.crawl.dispatcher import STOP_SECONDS
 from lycosa.crawl.run import HostRun
-from lycosa.crawl.settlement import Kept, left_out_by, may_go_on, postponement_of, settlement_of, visit_row
+from lycosa.crawl.settlement import (
+    Kept,
+    answered_at,
+    left_out_by,
+    may_go_on,
+    postponement_of,
+    settlement_of,
+    visit_row,
+)
 from lycosa.crawl.visit import Visitor
 from lycosa.errors import BackendLost
 from lycosa.figures import Hits, WorkerFigures
@@ -37,7 +47,7 @@ MANY_CONNECTIONS, LONG_TURN_SECONDS = 512, 0.1
 # Visits that may wait for their commit before those of a run wait with them.
 MAX_UNSETTLED = 512
 # How long a visit waits for others to be committed with it, while its host has enough to go on.
-GATHER_SECONDS = 0.05
+GATHER_SECONDS = 0.1
 # What a discovered target takes until the frontier has it, once as a value and once as part of a message.
 TARGET_BYTES = 1000
 
@@ -48,6 +58,13 @@ class _Pending(NamedTuple):
     settlement: Settlement
     kept: Kept | None = None
     closed: HostRun | None = None  # by this visit, until the frontier knows of it
+    rests_from: float = 0.0  # when its host had answered, 0 if that is not known, or does not matter
+
+    def told(self, now: float) -> Settlement:
+        """The settlement, as it is told now."""
+        if not self.rests_from:
+            return self.settlement
+        return msgspec.structs.replace(self.settlement, rested_seconds=max(0.0, now - self.rests_from))
 
 
 class Worker:
@@ -259,7 +276,8 @@ class Worker:
         closed = run if lease.at_once and not is_calm and target.kind is not Kind.ROBOTS else None
         if closed:
             closed.unheard += 1
-        self._pending.append(_Pending(settlement, kept if self._on_kept else None, closed))
+        rests_from = 0.0 if lease.at_once else answered_at(outcome)
+        self._pending.append(_Pending(settlement, kept if self._on_kept else None, closed, rests_from))
         self._ring(run)
         return is_calm
 
@@ -295,8 +313,9 @@ class Worker:
         if not all(settlement.deferred for settlement in settlements):
             has_records = any(settlement.outcome is not OutcomeKind.REFUSED for settlement in settlements)
             await self._store.sync(is_power_safe=has_records)
-        late = set(await self._dispatcher.settle(settlements))
-        for settlement, kept, closed in ended:
+        now = self._clock()
+        late = set(await self._dispatcher.settle([each.told(now) for each in ended]))
+        for settlement, kept, closed, _ in ended:
             if settlement.token not in late:
                 self._acknowledged(settlement, kept)
             if closed:

@@ -306,8 +306,9 @@ class CurlFetcher:
             raise Unreachable(Failure.RESET, "the fetcher is closed", sent=False)
         if self.spacing:
             await self.spacing.wait(request.where.host, address)
-        started_at = self._clock()
         slot = self._start(request, address)
+        # Read after the clock of the exchange: the pause of the host must not begin before its answer has come.
+        started_at = self._clock()
         if self.spacing:
             self.spacing.note(request.where.host, address)
         try:

@@ -75,9 +75,8 @@ class FtpFetcher:
                 self._spacing.note(host, address)
             max_bytes = max_body_bytes or self._settings.max_body_bytes
             transfer = _Transfer(url, address, self._settings, self._gate, max_bytes, self._closing)
-            began_at = self._clock()
             try:
-                return await asyncio.get_running_loop().run_in_executor(self._threads, transfer.run, began_at)
+                return await asyncio.get_running_loop().run_in_executor(self._threads, transfer.run, self._clock)
             except asyncio.CancelledError:
                 transfer.is_left = True
                 raise
@@ -107,11 +106,12 @@ class _Transfer:
         self._closed_address = ""
         self._lack = ""
 
-    def run(self, began_at: float) -> Response:
+    def run(self, clock: Callable[[], float]) -> Response:
         """The file or listing; raises `VisitError`."""
         if any(byte < 0x20 or byte == 0x7F for byte in unquote_to_bytes(self._path)):
             raise VisitError(Failure.PROTOCOL, "a control character would be a command", sent=False)
         easy, began, trouble = self._easy(), monotonic(), None
+        began_at = clock()
         try:
             easy.perform()
         except pycurl.error as error:

@@ -201,7 +201,8 @@ class Settling:
         if pause.is_ban or not standing.failures:
             record.ban = settlement.reason if pause.is_ban else NO_REASON
         record.delay_seconds = pause.seconds
-        self._leases.ask(held.host, now + pause.seconds)
+        # A pause begins with the answer: its page is read, synced and settled meanwhile.
+        self._leases.ask(held.host, now + pause.seconds - min(settlement.rested_seconds, pause.seconds))
         record.fetch_seconds = settlement.fetch_seconds
         record.visits += 1
         record.pages += settlement.outcome.is_page

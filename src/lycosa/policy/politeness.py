@@ -18,8 +18,8 @@ BAN_REFUSALS = 3
 MAX_SLOWDOWN, RECOVERY = 64.0, 0.95
 
 # Targets of one host that are given out together: visited in a moment, so that better ones found meanwhile hardly
-# wait; and those that are topped up once such a part of them is through.
-MAX_RUN, RUN_SECONDS, TOP_UP_PART = 128, 0.25, 8
+# wait; and those that are topped up once so many are through, and such a part of them. Shorter ones end first.
+MAX_RUN, RUN_SECONDS, MIN_TOP_UP, TOP_UP_PART = 128, 0.25, 8, 8
 # After so many visits in a row that sent nothing more are given out together; at most so many.
 UNSENT_BEFORE_RUN, MAX_UNSENT_RUN = 4, 256
 
@@ -140,7 +140,7 @@ def run_length(pause_seconds: float, fetch_seconds: float, unsent: int, connecti
 
 def top_up_length(run: int) -> int:
     """How many targets of a run must be through before more are given out."""
-    return max(1, run // TOP_UP_PART)
+    return max(MIN_TOP_UP, run // TOP_UP_PART)
 
 
 def backoff_seconds(pace: Pace, failures: int, delay: float, retry_after_seconds: float) -> float:

@@ -19,7 +19,7 @@ from lycosa.process.messages import Orders, Reply, Request
 
 MAX_FRAME_BYTES = 256 * 1024 * 1024
 # How long a message that is in no hurry waits for others: to wake the other side costs more than to answer it.
-GATHER_SECONDS = 0.005
+GATHER_SECONDS = 0.01
 
 
 class CallFrame(msgspec.Struct, frozen=True, array_like=True):

@@ -197,14 +197,20 @@ class ProcessParts(_Wiring):
 
 def serve_workers(control: socket.socket) -> NoReturn:
     """The life of the process that workers are forked from."""
+    # Arrow and numpy import these with the first column of words, and so would each worker: 27 ms.
+    import numpy.ma  # noqa: F401
+    import pyarrow.compute  # noqa: F401
+
+    from lycosa.dedupe.signature import signature_of
     from lycosa.process.forkserver_main import serve_forks
     from lycosa.url.domain import registered_domain
     from lycosa.wiring.worker import make_worker
 
     # Inherited by the workers, each of which has as many connections as that lets it.
     raise_descriptor_limit()
-    # Read once for all workers: the list of public suffixes.
+    # Once for all workers: the list of public suffixes, and what each character is to signatures (16 ms).
     registered_domain("example.org")
+    signature_of("a text of words")
     serve_forks(control, make_worker)
 
 
