@@ -73,7 +73,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
     left_out_share: Annotated[
         Share,
-        "A crawl that left out a larger share of what it found, as parts without an end, ends with exit code 3.",
+        "A crawl that left out a larger share of what it found, and may miss it, ends with exit code 3.",
     ] = 0.05
 
     # Who crawls, and how politely

@@ -16,6 +16,7 @@ from lycosa.site.sections import (
     GROWN,
     HELD_BACK_PER_SAMPLE,
     LAST_LOOKS,
+    LONG_VISITS,
     MAX_KINDS,
     MAX_PROBES,
     MAX_SECTIONS,
@@ -489,6 +490,28 @@ def test_what_a_list_with_an_end_leads_to_is_not_cut_with_the_maze_around_it() -
     for _ in range(PRIOR + GROWN):
         sections.learn(page_of_list, Soundness.SOUND, Brought(1.0), [page_of_list, *[listed] * 8])
     assert sections.verdict(listed, 2, page_of_list) is Soundness.SPENT, "the list may have no end either"
+
+
+def test_a_list_beside_a_maze_that_all_pages_lead_to_is_no_maze() -> None:
+    """Each page, the lists as well, has one dead link, which is answered with entries and with more of its kind."""
+    entry, dead, page_of_list = chain("/define/tide"), chain("/a-dead-link"), chain("/words?page=3")
+    sections = Sections(PATIENCE, {})
+    sections.learn(chain("/"), Soundness.SOUND, Brought(1.0), [page_of_list, entry, dead])
+    for _ in range(PATIENCE):
+        if entry[-1] in sections.all and sections.all[entry[-1]].visits < 2 * PRIOR:
+            sections.learn(page_of_list, Soundness.SOUND, Brought(1.0), [dead, *[entry] * 8])
+        sections.learn(entry, Soundness.DOUBTFUL, Brought(1.0), [dead], source=page_of_list)
+        sections.learn(dead, Soundness.DOUBTFUL, Brought(1.0), [entry, dead, dead, dead], source=entry)
+    assert sections.verdict(entry, 5, dead) is Soundness.SPENT
+    assert sections.verdict(entry, 5, page_of_list) is Soundness.DOUBTFUL
+    assert sections.verdict(entry, 1, chain("/")) is Soundness.DOUBTFUL, "the home page is a list that ends"
+    assert sections.verdict(dead, 5, page_of_list) is Soundness.SPENT
+
+
+def test_a_chain_is_noticed_as_soon_as_it_is_long() -> None:
+    crawl = Crawl(next_pages).run()
+    assert Soundness.DOUBTFUL in crawl.verdicts[: LONG_VISITS + 4]
+    assert len(crawl.visited) <= LONG_VISITS + 1.3 * PATIENCE
 
 
 def test_names_with_a_number_are_no_kinds_of_pages_with_variables() -> None:

@@ -223,7 +223,7 @@ async def _sum_up(options: argparse.Namespace, session: Session, tally: Tally, e
     from lycosa.crawl.session import Ending
     from lycosa.inspect.changes import count_changes
     from lycosa.inspect.freshness import freshness_of_folder
-    from lycosa.inspect.left_out import left_out, unseen_share
+    from lycosa.inspect.left_out import left_out
     from lycosa.inspect.opened import readable_tables
     from lycosa.inspect.seeds import missed_seeds
     from lycosa.observe.progress import summary
@@ -253,7 +253,7 @@ async def _sum_up(options: argparse.Namespace, session: Session, tally: Tally, e
     if session.settings.report:
         with readable_tables(session.folder):
             await asyncio.to_thread(_write_report, session.folder)
-    is_within = unseen_share(left, facts.pages) <= session.settings.left_out_share
+    is_within = facts.missed_share <= facts.left_out_share
     return 0 if ending is Ending.FINISHED and not missed and is_within else 3
 
 

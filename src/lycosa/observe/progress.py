@@ -15,7 +15,7 @@ import msgspec
 from lycosa.crawl.session import Ending, Session
 from lycosa.errors import LycosaError
 from lycosa.inspect.freshness import CollectionFreshness
-from lycosa.inspect.left_out import LeftOut
+from lycosa.inspect.left_out import LeftOut, unseen_share
 from lycosa.inspect.reasons import sentence_of
 from lycosa.inspect.seeds import MissedSeed
 from lycosa.inspect.wording import visible
@@ -185,6 +185,8 @@ class CrawlSummary(msgspec.Struct, frozen=True):
     recovered_rows: int
     missed_seeds: list[MissedSeed] = []
     left_out: list[LeftOut] = []
+    missed_share: float = 0.0  # of what was found: left out, and it may be worth something
+    left_out_share: float = 0.0  # more than this is too much
     beyond: int = 0  # links that lie deeper than max_depth
     requisites: int = 0  # files that pages need to be shown, where those are fetched
     requisites_queued: int = 0
@@ -262,6 +264,10 @@ class CrawlSummary(msgspec.Struct, frozen=True):
             console.print(visible(line), markup=False, soft_wrap=True)
         if (more := len(self.left_out) - MAX_SHOWN) > 0:
             console.print(f"          and {more:,} more hosts and rules")
+        limit = f"left_out_share = {self.left_out_share:.1%}"
+        is_too_much = self.missed_share > self.left_out_share
+        told = f"more than {limit}: exit code 3" if is_too_much else f"within {limit}"
+        console.print(f"    what may be missed of that is {self.missed_share:.1%} of all that was found, {told}")
         host = self.left_out[0].host
         console.print(
             f"    `lycosa why --left-out {host} --folder {self.folder}` lists them; `--set patience=N`, greater than "
@@ -329,6 +335,8 @@ def summary(
         recovered_rows=session.recovery.rows,
         missed_seeds=list(missed),
         left_out=list(left_out),
+        missed_share=unseen_share(left_out, counts.pages),
+        left_out_share=session.settings.left_out_share,
         harvest=counts.harvest if session.settings.order == "topic" else None,
         robots_ignored=sorted(ignores_robots(session.settings.site)),
         began_at=tally.started_at,

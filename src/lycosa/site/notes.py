@@ -261,11 +261,11 @@ class Site:
         self.pictures |= new
         return bool(new)
 
-    def has_own_text(self, text_digest: bytes) -> bool:
-        """Whether no page of this domain had this text before, as far as is remembered."""
+    def has_own_text(self, mark: int) -> bool:
+        """Whether no page of this domain had a text with this mark before, as far as is remembered."""
         if not self._texts or self._texts_noted > MAX_TEXTS:
             self._texts, self._texts_noted = bytearray(_TEXT_BYTES), 0
-        is_new = _add(self._texts, int.from_bytes(text_digest[:8]))
+        is_new = _add(self._texts, mark)
         self._texts_noted += is_new
         return is_new
 

@@ -228,12 +228,20 @@ class Sections:
         return Soundness.SPENT if is_spent and not self._is_listed(name, source) else Soundness.DOUBTFUL
 
     def _is_listed(self, name: str, source: Chain) -> bool:
-        """Whether a list with an end led to a URL of a section: what it leads to has an end as well."""
+        """Whether a list with an end led to a URL of a section: what it leads to has an end as well.
+
+        So has what the home page of a host that the operator named leads to.
+        """
+        if source and source[1:] == (f"{source[0]}/$",) and not _is_within(name, source):
+            return self.all[name].worth >= POOR
         listing = self.finest(source) if source else ""
         section = self.all.get(listing)
         if section is None or min(section.worth, self.all[name].worth) < POOR or _is_within(name, source):
             return False
-        return section.doubt <= _SURE_END and section.births <= _ENDED and _is_list(listing, section, name)
+        # By what it leads to itself: that all around is in doubt, or led here before its parts were known apart, says
+        # nothing of a list that was read.
+        doubt = self._own_doubt(listing, section, by_way_of_hosts=False)
+        return doubt <= _SURE_END and section.births <= _ENDED and _is_list(listing, section, name)
 
     def doubt_of(self, chain: Chain, source: Chain = ()) -> int:
         """How far behind others a doubtful URL goes: what has been charged little goes first."""
@@ -618,18 +626,25 @@ class Sections:
 
         Only by what leads back here: that a page leads to a maze does not make it one.
         """
-        ends, pages = 1.0, min(section.visits, MEMORY)
-        for kid, links in section.kids.items():
-            other = self.all.get(kid) or self.all.get(kid[:-1])
-            if other is not None and (name in other.kids or _is_around(kid, name) or self._leads_to(kid, name)):
-                ends *= (1 - max(other.doubt, _SLIGHT)) ** (links / pages)
-        doubt = _CERTAIN * (1 - ends)
+        doubt = self._own_doubt(name, section)
         if parent := self.all.get(section.parent):
             section.doubt = (section.visits * doubt + PRIOR * parent.doubt) / (section.visits + PRIOR)
         elif section.visits > PRIOR:
             section.doubt = doubt
 
-    def _leads_to(self, name: str, end: str) -> bool:
+    def _own_doubt(self, name: str, section: SiteSection, *, by_way_of_hosts: bool = True) -> float:
+        """The same by its own visits alone."""
+        ends, pages = 1.0, min(section.visits, MEMORY)
+        for kid, links in section.kids.items():
+            other = self.all.get(kid) or self.all.get(kid[:-1])
+            # That it leads to more of itself, its births say.
+            if other is None or not (by_way_of_hosts or (kid[-1] in _SMALL and kid != name)):
+                continue
+            if name in other.kids or _is_around(kid, name) or self._leads_to(kid, name, by_way_of_hosts):
+                ends *= (1 - max(other.doubt, _SLIGHT)) ** (links / pages)
+        return _CERTAIN * (1 - ends)
+
+    def _leads_to(self, name: str, end: str, by_way_of_hosts: bool) -> bool:
         """Whether pages of one section lead to pages of another, over some steps."""
         met, ahead = {name}, [name]
         while ahead and len(met) < MAX_STEPS:
@@ -637,7 +652,7 @@ class Sections:
             for kid in section.kids if section else ():
                 if kid == end:
                     return True
-                if kid not in met:
+                if kid not in met and (by_way_of_hosts or kid[-1] in _SMALL):
                     met.add(kid)
                     ahead.append(kid)
         return False
@@ -647,7 +662,7 @@ class Sections:
         if section.leading < LIVE:
             return False
         fertile = sum(links for name, links in section.kids.items() if self._is_fertile(name))
-        return fertile >= LIVE * min(section.visits, MEMORY)
+        return fertile >= LIVE * _remembered(section.visits)
 
     def _is_fertile(self, name: str) -> bool:
         section = self.all.get(name)
@@ -684,6 +699,12 @@ def _note_brought(section: SiteSection, brought: Brought, weight: float) -> None
     section.worth += weight * (brought.worth - section.worth)
     section.own += (brought.is_own - section.own) / min(section.visits, LATELY)
     section.telling += (brought.is_telling - section.telling) / min(section.visits, MEMORY)
+
+
+@lru_cache(maxsize=4 * MEMORY)
+def _remembered(visits: int) -> float:
+    """How many of its visits count in what a section has led to of late: older ones less and less."""
+    return MEMORY * (1 - (1 - 1 / MEMORY) ** visits)
 
 
 def _is_place(section: SiteSection) -> bool:
