@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from urllib.parse import unquote
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.simweb.hostile.traps import babble
-from lycosa.site.soft_404 import SKETCH_NUMBERS, is_soft_404, sketch
+from lycosa.site.soft_404 import SKETCH_NUMBERS, is_soft_404, sketch, without_echo
 
 SORRY = "Oops. We could not find {}. It may have moved. " + babble("sorry", 60)
 MENU = babble("menu", 400)
@@ -15,6 +17,18 @@ def test_a_page_like_the_answer_to_an_impossible_url_is_a_soft_404() -> None:
     assert is_soft_404(sketch(SORRY.format("/probe-zzzz"), "/probe-zzzz"), probe)
     assert is_soft_404(sketch(SORRY.format("/older/page"), "/older/page"), probe)
     assert not is_soft_404(sketch(babble("a real page"), "/real"), probe)
+
+
+PIECES = st.sampled_from(["/", "tide", "s%2Dtide", "old", "%41bcd", "a", "?q=tide", "tables", "Abcd"])
+
+
+@given(st.lists(PIECES, max_size=4).map("/".join), st.lists(PIECES, max_size=6).map("".join))
+def test_whatever_is_repeated_of_a_url_is_left_out(url: str, text: str) -> None:
+    text += url
+    shown = without_echo(text, url)
+    path = url.partition("?")[0]
+    for echo in (url, path, unquote(path), path.strip("/"), path.rpartition("/")[2]):
+        assert len(echo) < 4 or echo not in shown
 
 
 def test_a_soft_404_may_repeat_any_url() -> None:
