@@ -37,6 +37,8 @@ from lycosa.bench.quality.sets import names_of, pages_of
 from lycosa.page import _native
 
 FOLDS = 5
+# Where a set is left out the others are parted into fewer, for there are eight models to make.
+FOLDS_OF_OTHERS = 3
 # Of pages with more blocks than this a part is drawn by lot: a table of a thousand cells teaches no more than 180.
 MAX_BLOCKS = 180
 SEED = 7
@@ -85,7 +87,7 @@ def site_of(truth: dict[str, Any], html: str, suffixes: Any) -> str:
     return suffixes.privatesuffix(host) or host
 
 
-def set_folds(pages: list[Labelled]) -> None:
+def set_folds(pages: list[Labelled], count: int = FOLDS) -> None:
     """Sites to folds by lot, each set spread evenly."""
     lot = np.random.default_rng(SEED)
     sizes: Counter[int] = Counter()
@@ -98,17 +100,10 @@ def set_folds(pages: list[Labelled]) -> None:
     for site in sorted(sites, key=lambda site: (by_site[site][0].set_name, -len(by_site[site]))):
         # The fold with the fewest pages of this set.
         name = by_site[site][0].set_name
-        folds[site] = min(range(FOLDS), key=lambda fold: (sizes[hash_pair(name, fold)], fold))
+        folds[site] = min(range(count), key=lambda fold: (sizes[hash_pair(name, fold)], fold))
         sizes[hash_pair(name, folds[site])] += len(by_site[site])
     for page in pages:
         page.fold = folds[page.site]
-
-
-def fold_by_set(pages: list[Labelled]) -> None:
-    """A fold for each set: what a model makes of pages whose makers it never heard of."""
-    names = sorted({page.set_name for page in pages})
-    for page in pages:
-        page.fold = names.index(page.set_name)
 
 
 def hash_pair(name: str, fold: int) -> int:
@@ -276,10 +271,10 @@ def model_bytes(words: tuple[bytes, bytes], first: Forest, second: Forest) -> by
 # The steps
 
 
-def train(pages: list[Labelled], processes: int, *, folds_only: bool) -> tuple[list[bytes], bytes]:
-    """One model per fold, each ignorant of its fold, and the model of all pages."""
+def train(pages: list[Labelled], processes: int, *, folds: bool, whole: bool) -> tuple[list[bytes], bytes]:
+    """One model per fold, each ignorant of its fold, and the model of all pages; whichever are wanted."""
     held = [[page for page in pages if page.fold == fold] for fold in range(1 + max(page.fold for page in pages))]
-    unseen = [{page.site for page in own} for own in held] + ([] if folds_only else [set[str]()])
+    unseen = [{page.site for page in own} for own in held] + ([set[str]()] if whole else [])
     taught = [np.concatenate([np.full(page.count, page.site not in sites) for page in pages]) for sites in unseen]
     texts, classes = hear(pages, "words"), hear(pages, "classes")
     words = [(fit_words(texts, sites), fit_words(classes, sites)) for sites in unseen]
@@ -291,9 +286,11 @@ def train(pages: list[Labelled], processes: int, *, folds_only: bool) -> tuple[l
     for page in pages:
         around = columns_of(_native.describe(page.html, *words[page.fold], page.scores.tobytes()))
         page.second = np.concatenate([page.columns, around], axis=1)
-    seconds = fit_forests([page.second for page in pages], pages, taught, SECOND, processes)
-    models = [model_bytes(*parts) for parts in zip(words, firsts, seconds, strict=True)]
-    return (models, b"") if folds_only else (models[:-1], models[-1])
+    wanted = slice(0 if folds else len(held), len(unseen))
+    seconds = fit_forests([page.second for page in pages], pages, taught[wanted], SECOND, processes)
+    parts = zip(words[wanted], firsts[wanted], seconds, strict=True)
+    models = [model_bytes(*each) for each in parts]
+    return (models[:-1], models[-1]) if whole else (models, b"")
 
 
 def columns_of(described: tuple[Any, ...]) -> Any:
@@ -313,7 +310,32 @@ def give_scores(pages: list[Labelled], scores: Any) -> None:
 # Figures
 
 
-def measure(pages: list[Labelled], models: list[bytes]) -> dict[str, tuple[float, float, float]]:
+Figures = dict[str, tuple[float, float, float]]
+
+
+def by_site(pages: list[Labelled], processes: int, *, whole: bool) -> tuple[Figures, bytes]:
+    """How sites fare that the judging model does not know; and the model of all."""
+    set_folds(pages)
+    models, model = train([page for page in pages if page.count], processes, folds=True, whole=whole)
+    return measure(pages, models), model
+
+
+def by_set(pages: list[Labelled], processes: int) -> Figures:
+    """How each set fares with a model made from the others by the very same steps."""
+    figures: Figures = {}
+    for name in sorted({page.set_name for page in pages}):
+        own = [page for page in pages if page.set_name == name]
+        sites = {page.site for page in own}
+        others = [page for page in pages if page.site not in sites and page.count]
+        set_folds(others, FOLDS_OF_OTHERS)
+        _, model = train(others, processes, folds=False, whole=True)
+        for page in own:
+            page.fold = 0
+        figures |= measure(own, [model])
+    return figures
+
+
+def measure(pages: list[Labelled], models: list[bytes]) -> Figures:
     """Precision, recall and F1 of each set, each page judged by the model that does not know its site."""
     judges = [_native.Model(model) for model in models]
     tallies: dict[str, ScoreTally] = {}
@@ -334,32 +356,31 @@ def main() -> None:
     arguments.add_argument("--processes", type=int, default=2)
     options = arguments.parse_args()
     pages = read_pages(options.data)
-    (fold_by_set if options.by_set else set_folds)(pages)
     for page in pages:
         label(page)
-    every, pages = pages, [page for page in pages if page.count]
-    balance(pages)
-    for page in pages:
+    known = [page for page in pages if page.count]
+    balance(known)
+    for page in known:
         thin(page)
-    print(
-        f"{len(pages)} pages of {len({page.site for page in pages})} sites, {sum(page.count for page in pages)} blocks",
-        flush=True,
+    sites = len({page.site for page in pages})
+    print(f"{len(known)} pages of {sites} sites, {sum(page.count for page in known)} blocks", flush=True)
+    figures, model = (
+        (by_set(pages, options.processes), b"")
+        if options.by_set
+        else by_site(pages, options.processes, whole=options.model is not None)
     )
-    models, model = train(pages, options.processes, folds_only=options.model is None)
-    figures = measure(every, models)
     for name, (p, r, f1) in figures.items():
         print(f"{name:18} P {p:.3f} R {r:.3f} F1 {f1:.3f}")
     print(f"{'mean':18} F1 {np.mean([f1 for _, _, f1 in figures.values()]):.4f}")
-    if options.model:
+    if model:
         options.model.write_bytes(model)
         print(f"{options.model}: {len(model)} bytes")
     if options.figures and options.by_set:
         whole = json.loads(options.figures.read_text()) | {"sets_unseen": figures}
         options.figures.write_text(json.dumps(whole, indent=1) + "\n")
     elif options.figures:
-        sites = len({page.site for page in every})
         digest = sha256(model).hexdigest()[:16] if model else ""
-        whole = {"pages": len(every), "sites": sites, "folds": FOLDS, "sets": figures, "model": digest}
+        whole = {"pages": len(pages), "sites": sites, "folds": FOLDS, "sets": figures, "model": digest}
         options.figures.write_text(json.dumps(whole, indent=1) + "\n")
 
 

@@ -46,7 +46,7 @@ class Block(NamedTuple):
     text: str
     tag: str
     alone: float  # the first forest: by itself and its surroundings
-    score: float  # the second: knowing what the first thought of its neighbours
+    score: float  # both: the second knows what the first thought of its neighbours
     is_content: bool
 
 

@@ -227,7 +227,7 @@ extern const char *const SECOND_NAMES[SECOND_FEATURES];
 int describe(Document *document, uint8_t *columns, size_t stride, const int8_t *class_weights);
 int describe_scores(Document *document, const float *scores, uint8_t *columns, size_t stride);
 /* Below an article comments are no content, whatever each of them looks like: their scores become 0. Comes after
- * `describe_scores`, with what the second forest thought. */
+ * `describe_scores`, with what both forests thought. */
 void settle_comments(Document *document, float *scores);
 
 /* forest.c */
@@ -249,8 +249,11 @@ struct Model {
 typedef enum { MODEL_READ, NO_MODEL, NO_MEMORY } ModelRead;
 ModelRead model_read(Model *model, const char *bytes, size_t length);
 void model_free(Model *model);
-/* The forest's judgement of each block as a probability. */
-void forest_judge(const Forest *forest, const uint8_t *columns, size_t stride, size_t count, float *scores);
+/* The forest's judgement of each block, as the logarithm of its odds to be content. */
+void forest_judge(const Forest *forest, const uint8_t *columns, size_t stride, size_t count, float *odds);
+void as_probabilities(const float *odds, size_t count, float *scores);
+/* What both forests say together, in place of what the second says. */
+void mix_odds(const float *first, size_t count, float *second);
 /* The sums that judgements are made from, by one of the ways that this machine knows, the best first; 0 where it knows
  * fewer. All give the same. */
 int forest_sum(const Forest *forest, size_t way, const uint8_t *columns, size_t stride, size_t count, int32_t *sums);

@@ -319,7 +319,7 @@ int forest_sum(const Forest *forest, size_t way, const uint8_t *columns, size_t 
     return 1;
 }
 
-void forest_judge(const Forest *forest, const uint8_t *columns, size_t stride, size_t count, float *scores) {
+void forest_judge(const Forest *forest, const uint8_t *columns, size_t stride, size_t count, float *odds) {
     static Sum known[SUMS];
     if (!known[0])
         known_sums(known);
@@ -328,8 +328,21 @@ void forest_judge(const Forest *forest, const uint8_t *columns, size_t stride, s
         size_t size = count - from < BATCH ? count - from : BATCH;
         known[0](forest, columns + from, stride, size, sums);
         for (size_t b = 0; b < size; b++)
-            scores[from + b] = 1 / (1 + expf(-(forest->bias + (float)sums[b] * forest->scale)));
+            odds[from + b] = forest->bias + (float)sums[b] * forest->scale;
     }
+}
+
+void as_probabilities(const float *odds, size_t count, float *scores) {
+    for (size_t b = 0; b < count; b++)
+        scores[b] = 1 / (1 + expf(-odds[b]));
+}
+
+/* The second forest knows more of the page, and learns more of what the makers of labelled pages take for content. */
+static const float SHARE_OF_FIRST = 0.5f;
+
+void mix_odds(const float *first, size_t count, float *second) {
+    for (size_t b = 0; b < count; b++)
+        second[b] = SHARE_OF_FIRST * first[b] + (1 - SHARE_OF_FIRST) * second[b];
 }
 
 /* Scores are spread over buckets, so that ordering them is linear. */

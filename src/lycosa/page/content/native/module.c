@@ -46,29 +46,34 @@ static uint8_t *make_columns(const Document *document, size_t *stride) {
     return columns;
 }
 
+/* `first` by the first forest alone, `both` by the two together. */
 typedef struct {
-    float *first, *second;
+    float *first, *both;
     float cut;
 } Judgement;
 
 static int judge(const Model *model, Document *document, Judgement *judgement) {
     size_t count = document->block_count, stride;
     uint8_t *columns = make_columns(document, &stride);
+    float *odds = malloc((count + 1) * sizeof *odds);
     judgement->first = malloc((count + 1) * 2 * sizeof(float));
-    judgement->second = judgement->first ? judgement->first + count : NULL;
-    if (!columns || !judgement->first || describe(document, columns, stride, model->class_weights)) {
-        free(columns);
-        return -1;
-    }
-    forest_judge(&model->first, columns, stride, count, judgement->first);
-    int failed = describe_scores(document, judgement->first, columns + (size_t)feature_count() * stride, stride);
+    judgement->both = judgement->first ? judgement->first + count : NULL;
+    int failed = !columns || !odds || !judgement->first || describe(document, columns, stride, model->class_weights);
     if (!failed) {
-        forest_judge(&model->second, columns, stride, count, judgement->second);
-        settle_comments(document, judgement->second);
-        judgement->cut = best_cut(document, judgement->second);
+        forest_judge(&model->first, columns, stride, count, odds);
+        as_probabilities(odds, count, judgement->first);
+        failed = describe_scores(document, judgement->first, columns + (size_t)feature_count() * stride, stride);
+    }
+    if (!failed) {
+        forest_judge(&model->second, columns, stride, count, judgement->both);
+        mix_odds(odds, count, judgement->both);
+        as_probabilities(judgement->both, count, judgement->both);
+        settle_comments(document, judgement->both);
+        judgement->cut = best_cut(document, judgement->both);
     }
     free(columns);
-    return failed;
+    free(odds);
+    return failed ? -1 : 0;
 }
 
 static int is_comment(const Document *document, const Block *block) {
@@ -90,7 +95,7 @@ typedef enum { ALL, CONTENT, COMMENTS } Part;
 static int is_of(Part part, const Document *document, const Judgement *judgement, size_t b) {
     if (part == ALL)
         return !document->elements[document->blocks[b].element].levels[WORD_GROUPS + GROUP_NOSCRIPT];
-    int is_content = judgement->second[b] >= judgement->cut;
+    int is_content = judgement->both[b] >= judgement->cut;
     return part == CONTENT ? is_content : !is_content && is_comment(document, &document->blocks[b]);
 }
 
@@ -131,8 +136,8 @@ static PyObject *why_blocks(const Document *document, const Judgement *judgement
         const Block *block = &document->blocks[b];
         PyObject *text = block_text(document, block);
         PyObject *row =
-            text ? Py_BuildValue("(NsffO)", text, TAG_NAMES[block->tag], judgement->first[b], judgement->second[b],
-                                 judgement->second[b] >= judgement->cut ? Py_True : Py_False)
+            text ? Py_BuildValue("(NsffO)", text, TAG_NAMES[block->tag], judgement->first[b], judgement->both[b],
+                                 judgement->both[b] >= judgement->cut ? Py_True : Py_False)
                  : NULL;
         if (!row)
             Py_CLEAR(list);
