@@ -478,7 +478,7 @@ class Session:
 
 
 def _has_contact(settings: Settings) -> bool:
-    return settings.user_agent != Settings().user_agent
+    return settings.user_agent.strip() not in ("", Settings().user_agent)
 
 
 def _is_at_home(settings: Settings, seeds: Sequence[ParsedUrl]) -> bool:
