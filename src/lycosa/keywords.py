@@ -100,6 +100,7 @@ class SettingsKeywords(TypedDict, total=False):
     workers: int
     warc_bytes: int
     parquet_rows: int
+    replace_lost_records: bool
     report: bool
     hooks: str
     site: dict[str, SiteRules]

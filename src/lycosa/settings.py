@@ -217,6 +217,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     workers: Annotated[Count, "Worker processes; 0 means one per core."] = 0
     warc_bytes: Annotated[Positive, "A WARC file is closed at this size."] = 1024**3
     parquet_rows: Annotated[Positive, "Rows per Parquet file."] = 20_000
+    replace_lost_records: Annotated[
+        bool, "Pages whose WARC files are gone or cut are asked for again; false where files are moved away on purpose."
+    ] = True
     report: Annotated[bool, "Whether report.html is written at the end."] = True
 
     hooks: Annotated[str, "A Python file with functions that take part in visits (see docs/how-to/hooks.md)."] = ""
@@ -228,9 +231,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     ] = {}
 
 
-# What a machine has, not what is crawled: of several machines each may have its own.
 _BEGIN = "# The settings of this crawl. Without its last line this file counts as cut off."
 _END = "# the end"
+# What a machine has, not what is crawled: of several machines each may have its own.
 OWN = frozenset(
     {
         *("machine", "region", "workers", "connections", "dns_servers", "warc_bytes", "parquet_rows"),

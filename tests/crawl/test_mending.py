@@ -180,6 +180,18 @@ def test_a_closed_warc_file_that_came_to_harm_is_said_and_its_urls_are_visited_a
     assert len(web.requests) == requests
 
 
+def test_warc_files_that_were_moved_away_on_purpose_are_not_asked_for_again(web: WitnessedWeb, space: Path) -> None:
+    folder = space / "crawl"
+    finish(web, folder)
+    for warc in (folder / "warc").glob("*.warc.gz"):
+        warc.rename(space / warc.name)
+    requests = len(web.requests)
+    ended = finish(web, folder, replace_lost_records=False)
+    assert ended.exit_code == 0, ended.said
+    assert "WARC file" not in ended.said
+    assert len(web.requests) == requests
+
+
 def _readable(folder: Path) -> set[str]:
     found = set()
     for row in evidence.pages(folder):

@@ -206,7 +206,7 @@ class Mending:
 
     async def _look_for_losses(self, counts: Counts, parts: list[Path], waiting: Counter[str]) -> None:
         await self._compare(counts, parts, waiting)
-        if not self._folder.away:
+        if self._settings.replace_lost_records and not self._folder.away:
             await self._look_at_records(parts)
 
     async def _look_at_records(self, parts: list[Path]) -> None:
@@ -229,6 +229,7 @@ class Mending:
         subject = "1 WARC file is" if len(files) == 1 else f"{len(files):,} WARC files are"
         self._tell(
             f"{subject} gone or cut ({names}), with the records of {len(rows):,} rows: {queued:,} URLs are queued again"
+            " (--set replace_lost_records=false, where files were moved away on purpose)"
         )
 
     async def _compare(self, counts: Counts, parts: list[Path], waiting: Counter[str]) -> None:
