@@ -194,7 +194,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         Literal["ring", "balanced"],
         "Who visits a host: ring (always the same worker) or balanced (whoever has asked its domain least).",
     ] = "ring"
-    lease_seconds: Annotated[Seconds, "How long a worker may keep a URL before it is given to another."] = 180.0
+    lease_seconds: Annotated[float, Meta(ge=1), "How long a worker may keep a URL before it is given to another."] = (
+        180.0
+    )
     region_rules: Annotated[
         dict[str, str], "Of several machines: for a host or the end of its name, the region whose machines visit it."
     ] = {}

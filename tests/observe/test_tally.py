@@ -58,6 +58,7 @@ def summary_with(*troubled: OriginWaiting) -> CrawlSummary:
         "pages_per_second": 1.0,
         "changes": {},
         "freshness": None,
+        "has_report": False,
     }
     return msgspec.convert(
         {**fields, **words, "troubled": [msgspec.to_builtins(each) for each in troubled]}, CrawlSummary

@@ -187,6 +187,7 @@ class CrawlSummary(msgspec.Struct, frozen=True):
     left_out: list[LeftOut] = []
     missed_share: float = 0.0  # of what was found: left out, and it may be worth something
     left_out_share: float = 0.0  # more than this is too much
+    has_report: bool = True
     beyond: int = 0  # links that lie deeper than max_depth
     requisites: int = 0  # files that pages need to be shown, where those are fetched
     requisites_queued: int = 0
@@ -234,7 +235,8 @@ class CrawlSummary(msgspec.Struct, frozen=True):
             console.print(f"  {self.dropped:,} times a URL was dropped, since the queue of its host was full")
         if self.recovered_rows:
             console.print(f"  {self.recovered_rows:,} rows of an earlier run were recovered")
-        console.print(f"  in [bold]{self.folder}[/]: warc/ pages/ links/ report.html", soft_wrap=True)
+        report = " report.html" if self.has_report else ""
+        console.print(f"  in [bold]{self.folder}[/]: warc/ pages/ links/{report}", soft_wrap=True)
 
     def _show_changes(self, console: Console) -> None:
         if self.changes:
@@ -337,6 +339,7 @@ def summary(
         left_out=list(left_out),
         missed_share=unseen_share(left_out, counts.pages),
         left_out_share=session.settings.left_out_share,
+        has_report=session.settings.report,
         harvest=counts.harvest if session.settings.order == "topic" else None,
         robots_ignored=sorted(ignores_robots(session.settings.site)),
         began_at=tally.started_at,
