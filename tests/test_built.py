@@ -23,6 +23,7 @@ EXTENSIONS = [
     "lycosa.site._native",
     "lycosa.policy._native",
     "lycosa.fetch._native",
+    "lycosa.frontier._native",
     "lycosa.process._native",
     "lycosa.store._native",
 ]

@@ -10,6 +10,7 @@ from importlib import import_module
 _READERS = "lycosa.page._native"
 _SIGNATURES = "lycosa.dedupe._native"
 _LINKS = "lycosa.url._native"
+_QUEUES = "lycosa.frontier._native"
 _SITES = "lycosa.site._native"
 _ORDER = "lycosa.policy._native"
 _HEADS = "lycosa.fetch._native"
@@ -20,6 +21,7 @@ _WITHOUT_READERS = (
     " and pages are read five times as slowly as they could be"
 )
 _WITHOUT_SIGNATURES = "near duplicates are looked for three times as slowly as they could be"
+_WITHOUT_QUEUES = "links join the queues of the frontier three times as slowly as they could"
 _WITHOUT_LINKS = "the links of pages are decided five times as slowly as they could be"
 _WITHOUT_SITES = "what pages say that others of their site do not is found ten times as slowly as it could be"
 _WITHOUT_ORDER = "--order best fetches pages in the order in which they are found"
@@ -35,6 +37,7 @@ _PARTS = {
     _READERS: _WITHOUT_READERS,
     _SIGNATURES: _WITHOUT_SIGNATURES,
     _LINKS: _WITHOUT_LINKS,
+    _QUEUES: _WITHOUT_QUEUES,
     _SITES: _WITHOUT_SITES,
     _ORDER: _WITHOUT_ORDER,
     _HEADS: _WITHOUT_HEADS,
