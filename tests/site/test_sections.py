@@ -466,14 +466,18 @@ def test_places_that_hardly_differ_are_whole_and_copies_and_views_are_not() -> N
 
 
 def test_what_was_left_out_may_be_missed_if_some_of_its_kind_said_something() -> None:
-    silent, telling, sections = chain("/print/a-page"), chain("/notes/a-page"), Sections(PATIENCE, {})
+    """But for what is found by ones and twos: a print of a page that was met long ago seems to say something."""
+    silent, telling, prints = chain("/card/a-page"), chain("/notes/a-page"), chain("/a-page?print=1")
+    listing, article, sections = chain("/all"), chain("/a-page"), Sections(PATIENCE, {})
     for number in range(60):
+        says_more = Brought(0.0, is_telling=number % 10 == 0)
         sections.learn(silent, Soundness.DOUBTFUL, Brought(0.0), [])
-        sections.learn(telling, Soundness.DOUBTFUL, Brought(0.0, is_telling=number % 10 == 0), [])
-    assert sections.is_poor(silent)
-    assert sections.is_poor(telling)
-    assert not sections.is_telling(silent)
-    assert sections.is_telling(telling)
+        sections.learn(telling, Soundness.DOUBTFUL, says_more, [])
+        sections.learn(prints, Soundness.DOUBTFUL, says_more, [])
+        sections.learn(listing, Soundness.SOUND, Brought(1.0), [*[silent] * 4, *[telling] * 4])
+        sections.learn(article, Soundness.SOUND, Brought(1.0), [prints])
+    assert all(sections.is_poor(each) for each in (silent, telling, prints))
+    assert [sections.is_telling(each) for each in (silent, telling, prints)] == [False, True, False]
 
 
 def test_what_a_list_with_an_end_leads_to_is_not_cut_with_the_maze_around_it() -> None:

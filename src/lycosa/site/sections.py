@@ -149,6 +149,7 @@ class SiteSection(msgspec.Struct, array_like=True, omit_defaults=True):
     # Its URLs that were found with others like them on one page, as in a list, and by ones and twos.
     listed: float = 0.0
     alone: float = 0.0
+    is_view: bool = False  # it has variables, so it shows something in another way
 
 
 class Brought(NamedTuple):
@@ -333,9 +334,14 @@ class Sections:
         return section.worth < POOR
 
     def is_telling(self, chain: Chain) -> bool:
-        """Whether some visits of its section said something: what is left out of it may be missed."""
+        """Whether some visits of its section said something: what is left out of it may be missed.
+
+        Not where each of its pages was found on another, as what shows that to be printed: lines that were met long
+        ago seem new.
+        """
         section = self.all.get(self.finest(chain)) or SiteSection()
-        return section.telling >= max(_TELLING, _MIN_TELLING / max(1, min(section.visits, MEMORY)))
+        enough = max(_TELLING, _MIN_TELLING / max(1, min(section.visits, MEMORY)))
+        return section.listed > section.alone and section.telling >= enough
 
     def wants_probe(self, chain: Chain) -> bool:
         """Whether to ask for URLs like this that nobody linked to, of a section in doubt."""
@@ -504,10 +510,10 @@ class Sections:
         self._look_around()
 
     def _note_listing(self, births: Counter[str]) -> None:
-        """How many URLs of each section one page led to. What has variables is a view of something, listed or not."""
+        """How many URLs of each section one page led to."""
         for name, number in births.items():
             section = self.all.get(name)
-            if section is None or name[-1] not in _SMALL or "?" in name:
+            if section is None or name[-1] not in _SMALL:
                 continue
             if number >= LISTED:
                 section.listed += number
@@ -686,8 +692,8 @@ def _short(name: str) -> str:
 
 def _begun(name: str, parent: str, above: SiteSection) -> SiteSection:
     """A section at its first visit: believed to be like the one around it."""
-    section = SiteSection(worth=above.worth, doubt=above.doubt, parent=parent)
-    if above.listed > above.alone and "?" not in name:
+    section = SiteSection(worth=above.worth, doubt=above.doubt, parent=parent, is_view="?" in name)
+    if above.listed > above.alone:
         # What led to its first URLs was counted there.
         section.listed = PRIOR
     return section
@@ -709,7 +715,7 @@ def _remembered(visits: int) -> float:
 
 def _is_place(section: SiteSection) -> bool:
     """Whether lists lead to its pages, each with a text of its own, if only by a word: versions, years, variants."""
-    return section.own >= _OWN_SHARE and section.listed > section.alone
+    return not section.is_view and section.own >= _OWN_SHARE and section.listed > section.alone
 
 
 def _note_births(section: SiteSection, births: int) -> None:
