@@ -13,7 +13,6 @@ from lycosa.site.novelty import (
     LineMemory,
     News,
     made_up,
-    mark_without_url,
     pictures_in,
 )
 from lycosa.url.template import template_of
@@ -132,17 +131,3 @@ def test_a_picture_is_news_once_and_nobody_makes_us_look_for_long() -> None:
     # Five megabytes each, which cost an ordinary pattern ten seconds and more.
     for hostile in (b"<img ", b"<img src ", b"<img src=a", b"<img x='>", b"<img\n"):
         assert len(pictures_in(hostile * (5_000_000 // len(hostile)))) <= MAX_PICTURES
-
-
-def test_numbers_of_a_menu_are_no_news_where_some_of_them_stand_in_the_url() -> None:
-    memory = LineMemory()
-    menu = "shelf 1\nshelf 2\nshelf 3"
-    assert memory.news_in(menu, "/login") is News.WORDS
-    assert memory.news_in(menu, "/login/a2f") is News.NOTHING
-    assert memory.news_in(f"{menu}\nshelf 4", "/login/3e") is News.NUMBERS
-
-
-def test_pages_that_differ_in_words_of_their_urls_only_have_one_mark() -> None:
-    one = mark_without_url("Log in to edit Tide 7. Members only.", "/edit?title=Tide_7")
-    assert one == mark_without_url("Log in to edit Ebb 9. Members only.", "/edit?title=Ebb_9")
-    assert one != mark_without_url("Log in to edit Ebb 9. Guests, too.", "/edit?title=Ebb_9")

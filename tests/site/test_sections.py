@@ -16,7 +16,6 @@ from lycosa.site.sections import (
     GROWN,
     HELD_BACK_PER_SAMPLE,
     LAST_LOOKS,
-    LONG_VISITS,
     MAX_KINDS,
     MAX_PROBES,
     MAX_SECTIONS,
@@ -512,12 +511,6 @@ def test_a_list_beside_a_maze_that_all_pages_lead_to_is_no_maze() -> None:
     assert sections.verdict(dead, 5, page_of_list) is Soundness.SPENT
 
 
-def test_a_chain_is_noticed_as_soon_as_it_is_long() -> None:
-    crawl = Crawl(next_pages).run()
-    assert Soundness.DOUBTFUL in crawl.verdicts[: LONG_VISITS + 4]
-    assert len(crawl.visited) <= LONG_VISITS + 1.3 * PATIENCE
-
-
 def test_names_with_a_number_are_no_kinds_of_pages_with_variables() -> None:
     sections = Sections(PATIENCE, {})
     for number in range(MAX_KINDS + 4):
@@ -609,3 +602,38 @@ def test_an_alike_page_of_another_kind_promises_its_worth() -> None:
     assert sections.promise(chain("/list/1"), chain("/item/99")) > 0.8
     assert sections.promise(chain("/item/1"), chain("/item/99")) == 0.0
     assert Sections(PATIENCE, {}).promise(chain("/list/1"), chain("/item/99")) == 0.0
+
+
+def test_names_of_folders_in_a_crowded_one_are_no_kinds() -> None:
+    """What people say of themselves is worth something; that their friends are known says nothing against it."""
+    sections = Sections(PATIENCE, {})
+    for number in range(3 * MAX_KINDS):
+        name = "".join("abcdefghij"[int(digit)] for digit in f"{number:03}")
+        for page, worth in (("", 0.2), ("friends", 0.0), ("likes", 0.0)):
+            sections.learn(sections.in_kinds(chain(f"/people/{name}/{page}")), Soundness.SOUND, Brought(worth), [])
+    home, friends = (sections.in_kinds(chain(f"/people/zora/{page}")) for page in ("", "friends"))
+    assert home[-2:] == ("a.test/people/{name}/", "a.test/people/{name}/$")
+    assert not sections.is_poor(home)
+    assert sections.is_poor(friends)
+    kept = Sections(PATIENCE, sections.all)
+    assert kept.in_kinds(chain("/people/zora/")) == home, "also after the notes were read anew"
+
+
+def test_folders_of_a_tree_are_judged_by_themselves() -> None:
+    sections = Sections(PATIENCE, {})
+    for number in range(3 * MAX_KINDS):
+        name = "".join("abcdefghij"[int(digit)] for digit in f"{number:03}")
+        for page in (f"/tree/{name}/", f"/tree/{name}/branch/", f"/tree/{name}/branch/leaf"):
+            sections.learn(sections.in_kinds(chain(page)), Soundness.SOUND, Brought(1.0), [])
+    assert sections.in_kinds(chain("/tree/zora/branch/")) == chain("/tree/zora/branch/")
+
+
+def test_a_folder_with_many_pages_stays_one_in_a_crowded_one() -> None:
+    sections = Sections(PATIENCE, {})
+    for _ in range(GROWN):
+        sections.learn(chain("/people/club/news"), Soundness.SOUND, Brought(1.0), [])
+    for number in range(3 * MAX_KINDS):
+        name = "".join("abcdefghij"[int(digit)] for digit in f"{number:03}")
+        sections.learn(sections.in_kinds(chain(f"/people/{name}/")), Soundness.SOUND, Brought(0.0), [])
+    assert sections.in_kinds(chain("/people/club/news")) == chain("/people/club/news")
+    assert sections.in_kinds(chain("/people/anna/news"))[-1] == "a.test/people/{name}/news$"

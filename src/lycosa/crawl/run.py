@@ -9,8 +9,9 @@ from lycosa.model import WAITS, Lease
 
 # Leases that wait longer are given back: their host got slow, and what is better may have been found meanwhile.
 MAX_WAIT_SECONDS = 5.0
-# Pages that may be read while the next is on its way: as many as come while one waits to be recognised with others.
-READ_AHEAD = 16
+# Pages that may be read while the next is on its way: as many as come while one waits to be recognised with others;
+# and where what they teach may decide about those that come.
+READ_AHEAD, READ_AHEAD_IN_DOUBT = 16, 2
 # A host that has so many leases left, and such a part of them, need not wait for what is to be settled.
 PLENTY, PLENTY_PART = 16, 3
 
@@ -18,7 +19,7 @@ PLENTY, PLENTY_PART = 16, 3
 class HostRun:
     """Leases that were not begun, in the order in which they came, and visits that were."""
 
-    __slots__ = ("_connections", "_length", "asking", "host", "latest", "leases", "unheard", "visiting")
+    __slots__ = ("_connections", "_length", "asking", "host", "is_sound", "latest", "leases", "unheard", "visiting")
 
     def __init__(self, host: str, connections: int) -> None:
         self.host = host
@@ -26,6 +27,7 @@ class HostRun:
         self._length = 0  # of those that were not begun when the last of them came
         self.leases: deque[tuple[Lease, float]] = deque()  # and when they came
         self.latest: asyncio.Task[None] | None = None  # the visit that was begun last
+        self.is_sound = False  # what was answered last left nothing to be learnt of its site
         self.asking = 0  # visits that have no answer yet
         self.visiting = 0  # visits that have not ended
         self.unheard = 0  # visits that give the host reason to rest, of which the frontier does not know yet
@@ -48,7 +50,8 @@ class HostRun:
         # What is left of those that wait for all others is judged by what each of them brought.
         if not lease.at_once or lease.target.deferred >= WAITS:
             return not self.visiting
-        return self.asking < self._connections and self.visiting < self._connections + READ_AHEAD
+        ahead = READ_AHEAD if self.is_sound else READ_AHEAD_IN_DOUBT
+        return self.asking < self._connections and self.visiting < self._connections + ahead
 
     def begin(self) -> Lease:
         self.asking += 1

@@ -222,6 +222,7 @@ class Worker:
             nonlocal has_answer
             has_answer = True
             run.asking -= 1
+            run.is_sound = self._judge.is_sound(lease)
             if lease.at_once and run.may_begin:
                 self._advance(run, group)
                 # The next request leaves before this page is read: its task begins, then libcurl does.

@@ -19,7 +19,7 @@ from lycosa.outcome import Deferred, Duplicate, Failed, Moved, Outcome, Postpone
 from lycosa.policy.priority import SEED
 from lycosa.ports import Dispatcher
 from lycosa.site.notes import Shown, Sighting, Site, UrlSpot
-from lycosa.site.novelty import News, made_up, mark_without_url, pictures_in
+from lycosa.site.novelty import News, made_up, pictures_in
 from lycosa.site.sections import DOMAIN, NOTHING_BROUGHT, Brought, Chain, Soundness
 from lycosa.site.variants import links_shown, without
 from lycosa.url.canonical import ParsedUrl, parse
@@ -273,6 +273,11 @@ class SiteJudge:
             (each, site.chain_of(each.host, each.url[len(origin_of(each.url)) :])) for each in site.new_links(own)
         ]
 
+    def is_sound(self, lease: Lease) -> bool:
+        """Whether nothing is held against the page of this visit, nor likely to be found: its site is known well."""
+        visit = self._under_way.get(lease.token)
+        return visit is None or (visit.verdict is Soundness.SOUND and visit.site.notes.requests >= NEW_SITE)
+
     def is_soft_404(self, lease: Lease, page: Page) -> bool:
         """Whether this page is what its host answers to any URL."""
         visit = self._under_way.get(lease.token)
@@ -377,17 +382,12 @@ class SiteJudge:
         )
 
     def _brought(self, visit: _UnderWay, outcome: Stored | Duplicate) -> Brought:
-        text, tail = outcome.page.text, visit.spot.tail
-        news = visit.site.lines.news_in(text, tail) if text else News.NOTHING
-        is_own = visit.site.has_own_text(int.from_bytes(outcome.page_digest.text_digest[:8]))
-        if is_own and news is News.NOTHING:
-            # What repeats its URL is no text of its own for that.
-            is_own = visit.site.has_own_text(mark_without_url(text, tail))
-        is_own = is_own and isinstance(outcome, Stored)
-        worth = max(self._worth(visit, outcome, news, is_own=is_own), self._promise(visit))
+        news = visit.site.lines.news_in(outcome.page.text, visit.spot.tail) if outcome.page.text else News.NOTHING
+        is_own = visit.site.has_own_text(outcome.page_digest.text_digest) and isinstance(outcome, Stored)
+        worth = max(self._worth(visit, outcome, news), self._promise(visit))
         return Brought(worth, is_own, news is not News.NOTHING)
 
-    def _worth(self, visit: _UnderWay, outcome: Stored | Duplicate, news: News, *, is_own: bool) -> float:
+    def _worth(self, visit: _UnderWay, outcome: Stored | Duplicate, news: News) -> float:
         """What a page brought, by its text; by its bytes if there is none."""
         if not outcome.page.text:
             return NEW_WORTH if isinstance(outcome, Stored) else 0.0
@@ -407,9 +407,7 @@ class SiteJudge:
                 # How many there are of each kind is no news: where a search may be narrowed down in any way.
                 return NUMBERS_WORTH if len(visit.found) < MAX_FOUND else 0.0
             case _:
-                return (
-                    OWN_WORTH if is_new and is_own and not visit.found else 0.0
-                )  # a list of known things may have no end
+                return OWN_WORTH if is_new and not visit.found else 0.0  # a list of known things may have no end
 
     def _worth_of_redirect(self, visit: _UnderWay) -> float:
         """What redirects like it are worth, but no more than the page there is believed to be; nothing if known."""

@@ -207,7 +207,7 @@ class Site:
 
     def chain_of(self, host: str, tail: str) -> Chain:
         """The sections of a path and query of a host."""
-        return chain_of(host, tail, is_root=self.is_root(host))
+        return self.sections.in_kinds(chain_of(host, tail, is_root=self.is_root(host)))
 
     def is_root(self, host: str) -> bool:
         """Whether this is a host that the operator named."""
@@ -261,11 +261,11 @@ class Site:
         self.pictures |= new
         return bool(new)
 
-    def has_own_text(self, mark: int) -> bool:
-        """Whether no page of this domain had a text with this mark before, as far as is remembered."""
+    def has_own_text(self, text_digest: bytes) -> bool:
+        """Whether no page of this domain had this text before, as far as is remembered."""
         if not self._texts or self._texts_noted > MAX_TEXTS:
             self._texts, self._texts_noted = bytearray(_TEXT_BYTES), 0
-        is_new = _add(self._texts, mark)
+        is_new = _add(self._texts, int.from_bytes(text_digest[:8]))
         self._texts_noted += is_new
         return is_new
 

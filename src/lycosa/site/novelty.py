@@ -27,7 +27,6 @@ _PICTURE = re2.compile(rb"""(?i)<img\s[^>]*?\bsrc\s*=\s*["']?([^"'>\s?]+)["'>\s]
 _DIGITS = {ord(digit): None for digit in "0123456789"}
 _WORDS = re.compile(r"[^\W\d_]+")
 _NUMBERS = re.compile(r"\d+")
-_PARTS = re.compile(r"[^\W\d_]+|\d+")
 _MAX_DIGITS = 18
 # A year by itself or at the beginning of a date; the first digit of seconds since 1970 counts as one, too.
 _YEAR = re.compile(r"(?<![0-9])(?:(?:19|20)[0-9]{2}(?=(?:[01][0-9][0-3][0-9])?(?![0-9]))|1(?=[0-9]{9}(?![0-9])))")
@@ -43,13 +42,6 @@ class News(IntEnum):
 
 
 _NEWS = tuple(News)
-
-
-def mark_without_url(text: str, tail: str) -> int:
-    """A text as a number that is the same for all pages which differ in words and numbers of their URLs only."""
-    own = {*_WORDS.findall(tail.lower()), *_NUMBERS.findall(tail)}
-    parts = [part for part in _PARTS.findall(text.lower()) if part not in own]
-    return hash(tuple(parts)) & 0xFFFF_FFFF_FFFF_FFFF
 
 
 class KnownLines(Protocol):
@@ -109,11 +101,8 @@ class LineSets:
             letters = line.strip().translate(_DIGITS)
             if self._add(hash(letters)) and self._says_more(letters, own):
                 is_new = True
-        every = _NUMBERS.findall(text)
-        told = " ".join(number for number in every if number not in numbers)
-        # By all of them as well: those of a menu may stand in the URL by chance.
-        is_new_number, are_all_new = self._add(hash((told, "numbers"))), self._add(hash((" ".join(every), "all")))
-        has_new_numbers = is_new_number and are_all_new and bool(told)
+        told = " ".join(number for number in _NUMBERS.findall(text) if number not in numbers)
+        has_new_numbers = self._add(hash((told, "numbers"))) and bool(told)
         return News.WORDS if is_new else News.NUMBERS if has_new_numbers else News.NOTHING
 
     def _says_more(self, letters: str, own: set[str]) -> bool:

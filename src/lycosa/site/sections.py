@@ -30,6 +30,8 @@ MAX_SEGMENTS = 8
 MAX_NAME = 80
 # Where a folder has as many templates as this, they are names with a number rather than kinds of pages.
 MAX_KINDS = 24
+# What folders of a crowded one are called, whatever their names.
+ANY_NAME = "{name}"
 # URLs whose sections are remembered: pages lead to others while they are new themselves.
 MAX_CHAINS = 4096
 # The section of all hosts of a domain that are no seed's.
@@ -150,6 +152,7 @@ class SiteSection(msgspec.Struct, array_like=True, omit_defaults=True):
     listed: float = 0.0
     alone: float = 0.0
     is_view: bool = False  # it has variables, so it shows something in another way
+    is_crowded: bool = False  # names of folders in it are too many for each to be a kind of its own
 
 
 class Brought(NamedTuple):
@@ -189,7 +192,7 @@ def chain_of(host: str, tail: str, *, is_root: bool) -> Chain:
 class Sections:
     """The sections of a registered domain, as many as are remembered. What is forgotten begins anew."""
 
-    __slots__ = ("_turn", "all", "last_looks", "patience", "samples", "sound", "under_way")
+    __slots__ = ("_turn", "all", "crowded", "last_looks", "patience", "samples", "sound", "under_way")
 
     def __init__(
         self,
@@ -206,7 +209,46 @@ class Sections:
         self.last_looks = last_looks
         # Visits of hosts that are no seed's and in doubt: there may be many at once, and each is as good as charged.
         self.under_way = 0
+        self.crowded = {name for name, section in known.items() if section.is_crowded}
         self._turn: list[str] = []
+
+    # ---- what is a kind of page
+
+    def in_kinds(self, chain: Chain) -> Chain:
+        """The sections of a URL, with one name for all folders of a crowded one that have not grown."""
+        for place in range(len(chain) - 2) if self.crowded else ():
+            name, folder = chain[place : place + 2]
+            any_name = f"{name.removesuffix('/')}/{ANY_NAME}/"
+            if name in self.crowded and folder[-1] == "/" and folder != any_name and not self._has_grown(folder):
+                rest = (
+                    any_name + each[len(folder) :] if each.startswith(folder) else each for each in chain[place + 1 :]
+                )
+                chain = (*chain[: place + 1], *rest)
+        return chain
+
+    def _has_grown(self, name: str) -> bool:
+        section = self.all.get(name)
+        return section is not None and section.visits >= GROWN
+
+    def _note_crowd(self, folder: str, around: SiteSection) -> None:
+        """Where a folder has many with a few pages each, their names tell people or things apart, no kinds of pages.
+
+        The pages of each are alike then: `/people/anna/` and `/people/anna/likes`. Not where there are folders in these
+        as well: of a tree each branch is judged by itself.
+        """
+        if around.is_crowded:
+            return
+        seldom = tuple(
+            name
+            for name, section in self.all.items()
+            if section.parent == folder and name[-1] == "/" and section.visits < GROWN
+        )
+        within = [name for name in self.all if name.startswith(seldom)] if len(seldom) >= MAX_KINDS else []
+        if within and max(name.count("/") for name in within) == seldom[0].count("/"):
+            around.is_crowded = True
+            self.crowded.add(folder)
+            for name in within:
+                del self.all[name]
 
     # ---- before a visit
 
@@ -591,6 +633,8 @@ class Sections:
         for name in chain:
             if name not in self.all and parent.endswith("*?") and self._is_one_too_many(parent, above):
                 break
+            if name not in self.all and name[-1] == "/":
+                self._note_crowd(parent, above)
             section = self.all.pop(name, None) or _begun(name, parent, above)
             self.all[name] = section
             path.append(section)
@@ -623,7 +667,9 @@ class Sections:
             for name in others
             if self.all[name].visits < GROWN and not ("?" in name and _is_list(name, self.all[name]))
         )
-        del self.all[next(seldom, others[0])]
+        forgotten = next(seldom, others[0])
+        del self.all[forgotten]
+        self.crowded.discard(forgotten)
 
     # ---- what never ends
 
@@ -668,7 +714,7 @@ class Sections:
         if section.leading < LIVE:
             return False
         fertile = sum(links for name, links in section.kids.items() if self._is_fertile(name))
-        return fertile >= LIVE * _remembered(section.visits)
+        return fertile >= LIVE * min(section.visits, MEMORY)
 
     def _is_fertile(self, name: str) -> bool:
         section = self.all.get(name)
@@ -705,12 +751,6 @@ def _note_brought(section: SiteSection, brought: Brought, weight: float) -> None
     section.worth += weight * (brought.worth - section.worth)
     section.own += (brought.is_own - section.own) / min(section.visits, LATELY)
     section.telling += (brought.is_telling - section.telling) / min(section.visits, MEMORY)
-
-
-@lru_cache(maxsize=4 * MEMORY)
-def _remembered(visits: int) -> float:
-    """How many of its visits count in what a section has led to of late: older ones less and less."""
-    return MEMORY * (1 - (1 - 1 / MEMORY) ** visits)
 
 
 def _is_place(section: SiteSection) -> bool:

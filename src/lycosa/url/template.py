@@ -20,6 +20,8 @@ _TOKEN = re.compile(r"(?=[a-z]*[0-9])(?=[0-9]*[a-z])[0-9a-z_-]{16,}", re.IGNOREC
 _NAMED_TOKEN = re.compile(r"[a-z]{1,4}-(?=[0-9a-z]*[0-9])[0-9a-z]{12,}", re.IGNORECASE)
 # Letters and digits in turns, as in short names that a program made up.
 _MIXED = re.compile(r"(?:[a-z]+[0-9]+[a-z]|[0-9]+[a-z]+[0-9])[0-9a-z]*", re.IGNORECASE)
+# A name and the number that tells who is meant, as forums have for threads and members, and manuals for their sections.
+_NUMBERED = re.compile(r"(?:[a-z_]+|[^./]*[^./-]-[^./]*)\.[0-9]+", re.IGNORECASE)
 _SLUG = re.compile(rf"[^./]*[^./-]-[^./]*|[^./]{{{_MIN_TITLE},}}")
 _EXTENSION = re.compile(r"\.[a-z][a-z0-9]{0,4}$", re.IGNORECASE)
 _NAMESPACE = re.compile(r"[A-Za-z][a-z_]{2,}:(?=[^/:]+$)")
@@ -87,4 +89,6 @@ def shape_of(segment: str) -> str:
         return "{slug}" + extension
     if _MIXED.fullmatch(stem):
         return "{mixed}" + extension
+    if _NUMBERED.fullmatch(stem):
+        return "{slug}.{n}" + extension
     return _NUMBER.sub("{n}", stem) + extension

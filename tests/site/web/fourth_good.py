@@ -609,3 +609,40 @@ def wiki_editions() -> Site:
 
     good = r"(en|de|fr|pl)\.wiki-editions\.test/wiki/[A-Z][a-z]+_\d+"
     return make_site(frame, answer, good=good, total=each * len(tongues), hosts=list(hosts))
+
+
+@fourth
+def people_by_name() -> Site:
+    """A folder for each of 360 people, whose names are plain words: what they say of themselves is some numbers."""
+    people = 360
+    frame = Frame("people-by-name", {"People": "/people/", "Help": "/help"})
+    names = sorted({slug(1, "person", number) + slug(1, "family", number) for number in range(2 * people)})[:people]
+    places = {name: number for number, name in enumerate(names)}
+
+    def home(number: int) -> str:
+        return f"/people/{names[number % people]}/"
+
+    def answer(at: At) -> Answer | None:
+        if at.path == "/":
+            return frame.page("Welcome", links([("/people/", "Everybody")]))
+        if at.path == "/people/" and 0 < at.number <= 12:
+            shown = range((at.number - 1) * 30, at.number * 30)
+            return frame.page(
+                "People", links([(home(n), names[n]) for n in shown]) + pager("/people/?page=", at.number, 12)
+            )
+        found = match(r"/people/([a-z]+)/(about|following|likes)?", at.path)
+        if not found or found[0] not in places:
+            return None
+        number = places[found[0]]
+        if found[1] == "about":
+            return frame.page(names[number], "<p>Nothing has been written here.</p>")
+        if found[1] == "following":
+            followed = [hash_of("follows", number, n) % people for n in range(12)]
+            return frame.page(names[number], links([(home(n), names[n]) for n in followed]))
+        if found[1] == "likes":
+            return frame.page(names[number], f"<p>{hash_of('likes', number) % 30} likes.</p>")
+        rows = [("Since", f"{date(2011, 1, 1) + timedelta(number * 11)}"), ("Letters", hash_of("letters", number))]
+        steps = [(f"{home(number)}{what}", what.title()) for what in ("about", "following", "likes")]
+        return frame.page(names[number], table(("What", "Is"), rows) + links(steps))
+
+    return make_site(frame, answer, good=r"/people/[a-z]+/", total=people)

@@ -188,18 +188,16 @@ news_in_lines(Lines *lines, int kind, const void *data, Py_ssize_t length, const
     return news;
 }
 
-/* Whether a text tells numbers, in this order, that no other did: by all of them, and apart from those of its URL, which
-   a menu may have by chance. -1 without memory. */
+/* Whether a text tells numbers, in this order, that no other did; apart from those of its URL. -1 without memory. */
 static inline __attribute__((always_inline)) int
 has_new_numbers(Lines *lines, int kind, const void *data, Py_ssize_t length, const Own *own) {
-    uint64_t all = 0, told = 0, number = 0;
+    uint64_t told = 0, number = 0;
     bool is_told = false;
     for (Py_ssize_t at = 0; at <= length; at++) {
         Py_UCS4 point = at < length ? PyUnicode_READ(kind, data, at) : 0;
         if (is_decimal(point)) {
             number = number * BASE + point + 1;
         } else if (number) {
-            all = (all + mixed(number)) * BASE;
             if (!is_own(own, number)) {
                 told = (told + mixed(number)) * BASE;
                 is_told = true;
@@ -208,8 +206,7 @@ has_new_numbers(Lines *lines, int kind, const void *data, Py_ssize_t length, con
         }
     }
     int is_new = add(lines, (uint32_t)mixed(told + 1));
-    int are_all_new = is_new < 0 ? -1 : add(lines, (uint32_t)mixed(all + 2));
-    return are_all_new < 0 ? -1 : is_new && are_all_new && is_told;
+    return is_new < 0 ? is_new : is_new && is_told;
 }
 
 /* A loop over a text, made once for each width of characters. */
