@@ -230,7 +230,9 @@ class Dispatcher(Protocol):
 
     async def site(self, domain: str) -> bytes: ...
 
-    async def recognise(self, digest: bytes, url: str, token: int, signature: bytes) -> tuple[str, Placement]:
+    async def recognise(
+        self, digest: bytes, url: str, token: int, signature: bytes, *, is_urgent: bool = True
+    ) -> tuple[str, Placement]:
         """The URL that has this content already, or an empty string; and the group of its text."""
 
 

@@ -8,15 +8,23 @@ from msgspec.structs import replace
 from lycosa.frontier.queue import BLOCK_ENTRIES
 from lycosa.frontier.rules import FrontierRules
 from lycosa.model import WAITS, Kind, Lease, OutcomeKind, Settlement
-from lycosa.policy.politeness import MAX_RUN, MAX_UNSENT_RUN, UNSENT_BEFORE_RUN, Pace, top_up_length
+from lycosa.policy.politeness import (
+    CAUTIOUS_RUN,
+    KNOWN_VISITS,
+    MAX_RUN,
+    MAX_UNSENT_RUN,
+    UNSENT_BEFORE_RUN,
+    Pace,
+    top_up_length,
+)
 
 from .stage import FakeClock, OpenFrontier, Stage, page, rules_read
 
 REFUSED, FAILED, READ, STORED = OutcomeKind.REFUSED, OutcomeKind.FAILED, OutcomeKind.READ, OutcomeKind.STORED
 NO_PAUSE = Pace(min_delay_seconds=0.0, delay_factor=0.0)
 QUICK = 0.001
-MANY = 3 * MAX_RUN
-TOP_UP = top_up_length(MAX_RUN)
+MANY = 3 * CAUTIOUS_RUN
+TOP_UP = top_up_length(CAUTIOUS_RUN)
 
 
 def paths(leases: list[Lease]) -> list[str]:
@@ -51,10 +59,26 @@ class RunsContract:
 
     async def test_a_host_without_pauses_is_given_out_in_runs(self, quick: Stage) -> None:
         run = await quick.take()
-        assert paths(run) == [f"{number:03}" for number in range(MAX_RUN)]
+        assert paths(run) == [f"{number:03}" for number in range(CAUTIOUS_RUN)]
         assert all(lease.at_once for lease in run)
-        assert quick.frontier.counts().leased == MAX_RUN
+        assert quick.frontier.counts().leased == CAUTIOUS_RUN
         assert quick.frontier.counts().queued == MANY
+
+    async def test_runs_are_longer_once_a_host_is_known_well_and_not_of_what_is_in_doubt(self, quick: Stage) -> None:
+        await quick.add(*(f"a/more-{number:03}" for number in range(KNOWN_VISITS + MAX_RUN)))
+        visited = 0
+        while visited < KNOWN_VISITS:
+            run = await quick.take()
+            assert len(run) <= CAUTIOUS_RUN
+            visited += len(run)
+            await settle_all(quick, run)
+        known = await quick.take()
+        assert len(known) == MAX_RUN
+        await settle_all(quick, known)
+        while rest := await quick.take():
+            await settle_all(quick, rest)
+        await quick.add(*(f"a/doubt-{number:03}" for number in range(MAX_RUN)), deferred=1)
+        assert len(await quick.take()) == CAUTIOUS_RUN
 
     async def test_a_host_counts_once_however_long_its_run(self, quick: Stage) -> None:
         await quick.add("b/1")
@@ -102,8 +126,8 @@ class RunsContract:
         assert await quick.take() == []
         await settle_all(quick, run[TOP_UP - 1 : TOP_UP])
         more = await quick.take()
-        assert paths(more) == [f"{number:03}" for number in range(MAX_RUN, MAX_RUN + TOP_UP)]
-        assert quick.frontier.counts().leased == MAX_RUN
+        assert paths(more) == [f"{number:03}" for number in range(CAUTIOUS_RUN, CAUTIOUS_RUN + TOP_UP)]
+        assert quick.frontier.counts().leased == CAUTIOUS_RUN
 
     async def test_a_pause_ends_the_topping_up(self, quick: Stage) -> None:
         run = await quick.take()
@@ -114,7 +138,7 @@ class RunsContract:
         assert await quick.take() == []
         assert quick.frontier.next_at(0) is not None
         quick.clock.advance(500.0)
-        assert paths(await quick.take())[0] == f"{MAX_RUN:03}"
+        assert paths(await quick.take())[0] == f"{CAUTIOUS_RUN:03}"
 
     async def test_only_the_worker_that_has_a_run_is_given_more_of_it(
         self, open_frontier: OpenFrontier, clock: FakeClock
@@ -126,7 +150,7 @@ class RunsContract:
         run = await stage.take(owner)
         await settle_all(stage, run[:-1])
         assert await stage.take(1 - owner) == []
-        assert len(await stage.take(owner)) == MAX_RUN - 1
+        assert len(await stage.take(owner)) == CAUTIOUS_RUN - 1
 
     async def test_what_is_better_comes_with_the_next_leases(self, quick: Stage) -> None:
         run = await quick.take()
@@ -137,7 +161,7 @@ class RunsContract:
         run = await quick.take()
         for some in (run[20:25], run[7:9], run[30:], run[:3], run[25:30], run[3:7], run[9:20]):
             await settle_all(quick, some, discovered=[page(f"a/from-{some[0].token}")])
-        rest = [f"{number:03}" for number in range(MAX_RUN, MANY)]
+        rest = [f"{number:03}" for number in range(CAUTIOUS_RUN, MANY)]
         left = [path.removeprefix("a/") for path in await quick.visit_all()]
         assert [path for path in left if path in rest] == rest
         assert len(left) == len(rest) + 7
@@ -193,7 +217,7 @@ class RunsContract:
         self, open_frontier: OpenFrontier, clock: FakeClock
     ) -> None:
         stage = await self.quick_with(open_frontier, clock, connections_per_host={"a": 3})
-        assert len(await stage.take()) == MAX_RUN + 2 * TOP_UP
+        assert len(await stage.take()) == CAUTIOUS_RUN + 2 * TOP_UP
 
     # ---- going back
 
@@ -203,14 +227,14 @@ class RunsContract:
         await quick.frontier.give_back([lease.token for lease in run[2:]])
         counts = quick.frontier.counts()
         assert (counts.leased, counts.queued, counts.stored) == (0, MANY - 2, 2)
-        assert paths(await quick.take()) == [f"{number:03}" for number in range(2, MAX_RUN + 2)]
+        assert paths(await quick.take()) == [f"{number:03}" for number in range(2, CAUTIOUS_RUN + 2)]
 
     async def test_a_run_of_a_worker_that_is_gone_comes_back(self, quick: Stage) -> None:
         run = await quick.take()
         await settle_all(quick, run[5:6])
-        assert await quick.frontier.release(0) == MAX_RUN - 1
+        assert await quick.frontier.release(0) == CAUTIOUS_RUN - 1
         again = await quick.take()
-        assert paths(again) == [f"{number:03}" for number in range(MAX_RUN + 1) if number != 5]
+        assert paths(again) == [f"{number:03}" for number in range(CAUTIOUS_RUN + 1) if number != 5]
         late = await quick.frontier.settle([Settlement(lease.token, STORED) for lease in run])
         assert late == [lease.token for lease in run]
         assert quick.frontier.counts().stored == 1
@@ -273,10 +297,10 @@ class RunsContract:
         assert stage.frontier.counts().queued == 100
 
     async def test_what_is_in_doubt_is_not_given_out_while_better_may_be_found(self, quick: Stage) -> None:
-        for _ in range(MANY // MAX_RUN - 1):
+        for _ in range(MANY // CAUTIOUS_RUN - 1):
             await settle_all(quick, await quick.take())
         *others, last = await quick.take()
-        doubtful = [replace(page(f"a/doubt-{each}"), deferred=1 + each % WAITS) for each in range(MAX_RUN)]
+        doubtful = [replace(page(f"a/doubt-{each}"), deferred=1 + each % WAITS) for each in range(CAUTIOUS_RUN)]
         await settle_all(quick, others[:1], discovered=doubtful)
         await settle_all(quick, others[1:])
         assert await quick.take() == []

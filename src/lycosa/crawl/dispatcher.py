@@ -135,7 +135,9 @@ class LocalDispatcher:
     async def site(self, domain: str) -> bytes:
         return await self._dispatcher.frontier.site(domain)
 
-    async def recognise(self, digest: bytes, url: str, token: int, signature: bytes) -> tuple[str, Placement]:
+    async def recognise(
+        self, digest: bytes, url: str, token: int, signature: bytes, *, is_urgent: bool = True
+    ) -> tuple[str, Placement]:
         return await recognise(self._dispatcher.frontier, digest, url, token, signature)
 
 

@@ -235,7 +235,14 @@ class Visitor:
         if changed == 0.0 and not items:
             return Unchanged(response, discovered, digest, told)
         usage = str(usage_of(response, page) | await self._robots_cache.usage(lease))
-        original, placement = await self._dispatcher.recognise(digest, target.url, lease.token, page_digest.signature)
+        original, placement = await self._dispatcher.recognise(
+            digest,
+            target.url,
+            lease.token,
+            page_digest.signature,
+            # The host is asked for its next page meanwhile, or rests; but what is learnt here may decide about that.
+            is_urgent=not self._judge.is_sound(lease),
+        )
         closed = self._discovery.closed_schemes(target, page)
         if self._guide:
             self._guide.learn(target, 0.0 if original else relevance)

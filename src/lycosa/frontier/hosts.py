@@ -20,12 +20,20 @@ from lycosa.clock import Clock
 from lycosa.frontier.assignment import Assignment
 from lycosa.frontier.host import NOBODY, Host
 from lycosa.frontier.records import HostRecord, State, due_key, due_of, encode_host, readable_host, waiting_key
-from lycosa.frontier.rules import FIRST_RANK, RANKS, WAITING_RANK, FrontierRules
+from lycosa.frontier.rules import FIRST_RANK, RANKS, WAITING_RANK, FrontierRules, is_in_doubt
 from lycosa.frontier.spacing import Spacing
 from lycosa.frontier.tables import HOSTS, PARKED, POISONED, WAITING, Batch, Tables
 from lycosa.model import MAX_DOUBT, Settlement
 from lycosa.policy.balance import turn_of
-from lycosa.policy.politeness import delay_seconds, run_length, slowed_seconds, top_up_length
+from lycosa.policy.politeness import (
+    CAUTIOUS_RUN,
+    KNOWN_VISITS,
+    MAX_RUN,
+    delay_seconds,
+    run_length,
+    slowed_seconds,
+    top_up_length,
+)
 
 CACHED_HOSTS = 20_000
 # A host that rests longer than this leaves memory until it is due.
@@ -363,7 +371,9 @@ class HostTable:
         connections = self._rules.connections_per_host.get(record.name, 1)
         # Where the newest comes first, what a page leads to is before all that was found earlier.
         pause = math.inf if self._rules.order == "depth" else self._pause_of(host)
-        length = run_length(pause, record.fetch_seconds, record.unsent, connections)
+        is_sound = record.visits >= KNOWN_VISITS and bool(record.lanes) and not is_in_doubt(record.lanes[0].rank)
+        most = MAX_RUN if is_sound else CAUTIOUS_RUN
+        length = run_length(pause, record.fetch_seconds, record.unsent, connections, most)
         # Where the most relevant does, it may be.
         return min(length, TOPIC_RUN) if self._rules.order == "topic" else length
 

@@ -20,6 +20,8 @@ MAX_SLOWDOWN, RECOVERY = 64.0, 0.95
 # Targets of one host that are given out together: visited in a moment, so that better ones found meanwhile hardly
 # wait; and those that are topped up once so many are through, and such a part of them. Shorter ones end first.
 MAX_RUN, RUN_SECONDS, MIN_TOP_UP, TOP_UP_PART = 128, 0.25, 8, 8
+# Of a host of which little is known, or whose targets are in doubt: what each brings decides about the next ones.
+CAUTIOUS_RUN, KNOWN_VISITS = 32, 256
 # After so many visits in a row that sent nothing more are given out together; at most so many.
 UNSENT_BEFORE_RUN, MAX_UNSENT_RUN = 4, 256
 
@@ -125,7 +127,7 @@ def delay_seconds(pace: Pace, fetch_seconds: float, crawl_delay_seconds: float) 
     return max(own, min(crawl_delay_seconds, pace.max_crawl_delay_seconds))
 
 
-def run_length(pause_seconds: float, fetch_seconds: float, unsent: int, connections: int) -> int:
+def run_length(pause_seconds: float, fetch_seconds: float, unsent: int, connections: int, most: int = MAX_RUN) -> int:
     """How many targets of a host may be given out together, to be visited one after the other.
 
     Where no pause is kept, as many as take a moment. Where the last visits sent nothing, as many as those were: the
@@ -134,7 +136,7 @@ def run_length(pause_seconds: float, fetch_seconds: float, unsent: int, connecti
     refused = min(unsent, MAX_UNSENT_RUN) if unsent >= UNSENT_BEFORE_RUN else 1
     if pause_seconds > 0.0:
         return refused
-    quick = MAX_RUN + top_up_length(MAX_RUN) * (connections - 1)
+    quick = most + top_up_length(most) * (connections - 1)
     return max(refused, min(quick, int(connections * RUN_SECONDS / fetch_seconds))) if fetch_seconds else refused
 
 

@@ -75,9 +75,10 @@ class RemoteDispatcher:
         assert isinstance(reply, SiteNotesReply)
         return reply.notes
 
-    async def recognise(self, digest: bytes, url: str, token: int, signature: bytes) -> tuple[str, Placement]:
-        # The host is asked for its next page meanwhile, or rests.
-        reply = await self._client.call(Recognise(digest, url, token, signature), is_urgent=False)
+    async def recognise(
+        self, digest: bytes, url: str, token: int, signature: bytes, *, is_urgent: bool = True
+    ) -> tuple[str, Placement]:
+        reply = await self._client.call(Recognise(digest, url, token, signature), is_urgent=is_urgent)
         assert isinstance(reply, Recognised)
         return reply.original, reply.placement
 

@@ -274,9 +274,11 @@ class SiteJudge:
         ]
 
     def is_sound(self, lease: Lease) -> bool:
-        """Whether nothing is held against the page of this visit, nor likely to be found: its site is known well."""
+        """Whether nothing is held against the page of this visit, nor likely to be soon: its site is known well."""
         visit = self._under_way.get(lease.token)
-        return visit is None or (visit.verdict is Soundness.SOUND and visit.site.notes.requests >= NEW_SITE)
+        return visit is None or (
+            visit.verdict is Soundness.SOUND and visit.site.sections.is_well_known(visit.spot.chain)
+        )
 
     def is_soft_404(self, lease: Lease, page: Page) -> bool:
         """Whether this page is what its host answers to any URL."""

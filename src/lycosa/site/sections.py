@@ -370,6 +370,11 @@ class Sections:
         is_sound = section is not None and section.doubt <= DOUBT and section.worth >= POOR
         return is_sound and not _is_within(name, source)
 
+    def is_well_known(self, chain: Chain) -> bool:
+        """Whether a section was visited often, and is far from being in doubt."""
+        section = self.all.get(self.finest(chain))
+        return section is not None and section.visits >= 2 * MEMORY and section.doubt <= DOUBT / 2
+
     def is_poor(self, chain: Chain) -> bool:
         """Whether its section is held back for what it brings rather than for having no end."""
         section = self.all.get(self.finest(chain)) or SiteSection()
@@ -780,7 +785,12 @@ def _is_list(name: str, section: SiteSection, of: str = "") -> bool:
     """Whether its pages lead to many new ones of one other section (of this one), which is not within it."""
     pages = min(section.visits, MEMORY)
     own = name.rstrip("$?*")
-    links = [links for kid, links in section.kids.items() if kid == of or not (of or kid.startswith(own))]
+    links = [
+        links
+        for kid, links in section.kids.items()
+        # Or of what is around that one: it may not have been known yet.
+        if kid == of or (of.startswith(f"{kid.removesuffix('/')}/") if of else not kid.startswith(own))
+    ]
     return pages >= PRIOR and max(links, default=0.0) >= LISTED * pages
 
 
