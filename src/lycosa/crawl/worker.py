@@ -284,7 +284,7 @@ class Worker:
 
     def _ring(self, run: HostRun) -> None:
         """Something is to be committed: now, or with what follows soon, if its host does not wait for that."""
-        if not run.has_plenty:
+        if run.is_closed or not run.has_plenty:
             self._news.set()
         elif self._gathering is None:
             self._gathering = asyncio.get_running_loop().call_later(GATHER_SECONDS, self._news.set)
