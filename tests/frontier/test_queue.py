@@ -134,6 +134,25 @@ def test_what_stands_in_the_middle_can_leave_while_others_come() -> None:
     assert [stored.pop() for _ in wanted] == wanted
 
 
+@pytest.mark.parametrize("at_end", [False, True])
+def test_blocks_at_the_ends_that_were_emptied_in_any_order_are_gone(at_end: bool) -> None:
+    """One that stayed at the front would keep all that follow: each would be passed over whenever one is looked for."""
+    stored = Stored()
+    stored.push(*map(page, urls(4 * BLOCK_ENTRIES)))
+    (lane,) = stored.record.lanes
+    given = []
+    for _ in range(4 * BLOCK_ENTRIES):
+        spot, _ = stored.next_in(lane)
+        stored.queue.give(spot)
+        given.append(spot)
+    blocks = [given[start : start + BLOCK_ENTRIES] for start in range(0, len(given), BLOCK_ENTRIES)]
+    one_end, *rest = reversed(blocks[1:]) if at_end else blocks[:-1]
+    for spot in [*(spot for block in rest for spot in block), *reversed(one_end)]:
+        stored.remove(spot)
+    assert (len(stored.rows), lane.end - lane.first) == (1, 1)
+    assert lane.entries == BLOCK_ENTRIES
+
+
 def test_a_block_that_is_not_in_memory_has_no_next() -> None:
     stored = Stored()
     stored.push(*map(page, urls(BLOCK_ENTRIES + 1)))

@@ -199,10 +199,16 @@ class HostQueue:
         self._leave(batch, lane, 1)
 
     def _drop_empty(self, batch: Batch, lane: Lane) -> None:
-        """Blocks at the front all of whose entries left before those in front of them, as far as they are in memory."""
+        """Blocks at the ends all of whose entries left before those beyond them, as far as they are in memory.
+
+        One that stays would be passed over whenever the next entry is looked for, and with it all that follow.
+        """
         while lane.first < lane.end and self._blocks.get(key := self._key(lane, lane.first)) == EMPTY_BLOCK:
             self._drop(batch, key)
             lane.first += 1
+        while lane.first < lane.end and self._blocks.get(key := self._key(lane, lane.end - 1)) == EMPTY_BLOCK:
+            self._drop(batch, key)
+            lane.end -= 1
 
     def _shorten(self, batch: Batch, lane: Lane, number: int, entries: list[msgspec.Raw]) -> None:
         key = self._key(lane, number)
@@ -215,6 +221,7 @@ class HostQueue:
             lane.end -= 1
         else:
             lane.first, lane.gone = lane.first + 1, 0
+        self._drop_empty(batch, lane)
 
     def drop_block(self, batch: Batch, lane: Lane, key: bytes, entries: int) -> None:
         """The next block of a lane could not be read, and took so many entries with it."""
