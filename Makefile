@@ -15,7 +15,7 @@ help:
 	@echo "make check   style, types and the tests that start no process, but for the longest: in a minute"
 	@echo "make test    all checks: style, types, all tests"
 	@echo "make test-hostile  everything hostile, the long tests too, as one table of guarantees (half an hour)"
-	@echo "make test-sites  182 made-up sites, good and endless, crawled by the real command (five minutes, or thirty on a busy machine)"
+	@echo "make test-sites  183 made-up sites, good and endless, crawled by the real command (five minutes, or thirty on a busy machine)"
 	@echo "make fuzz    random input for the compiled parts, guided by coverage, for two minutes"
 	@echo "make coverage  the tests once more, with the lines and branches they reach (three times as long)"
 	@echo "make lint    style and types only"
